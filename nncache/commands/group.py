@@ -15,7 +15,13 @@ PROGRAM: Final = "nncache"
 VARIABLE: Final = "_NNCACHE_COMPLETE"
 """With it in its environment the program answers the shell's questions (click's own convention)."""
 
-_MODULES: Final = {"dns": "daemons", "proxy": "daemons", "publisher": "daemons"}
+_MODULES: Final = {
+    "datanode": "namenode",
+    "fsck": "namenode",
+    "dns": "daemons",
+    "proxy": "daemons",
+    "publisher": "daemons",
+}
 """Where a command is that is not in the module of its name."""
 
 _SUMMARIES: Final[Mapping[str, str]] = {
@@ -23,9 +29,12 @@ _SUMMARIES: Final[Mapping[str, str]] = {
     "audit": "Compare answers from memory with the NameNode's own.",
     "check": "Try a daemon's settings, before its start or beside it.",
     "cluster": "Start HDFS on this machine, for development: a real one, or --light without Java.",
+    "datanode": "Keep blocks of a namespace in ZooKeeper.",
     "dns": "Serve the service registry as DNS.",
     "explain": "Say why PATH is or is not answered from memory.",
     "filters": "Say which paths matter, and to whom.",
+    "fsck": "Audit a namespace in ZooKeeper.",
+    "namenode": "Serve a namespace in ZooKeeper, one of any number of NameNodes.",
     "proxies": "List the registered proxies and publishers.",
     "proxy": "Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT.",
     "publisher": "Publish changes of filtered paths in ZooKeeper.",

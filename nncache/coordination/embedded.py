@@ -32,6 +32,7 @@ class _Node:
     created_zxid: int
     version: int = 0
     made: int = 0  # children so far, those that are gone included
+    children_zxid: int = 0  # in memory alone: it is compared with what the same process has read before
 
 
 @dataclass(slots=True)
@@ -115,6 +116,7 @@ class EmbeddedZnodes:
             created_zxid=node.created_zxid,
             children=len(self._children[path]),
             owner_session=0,
+            children_zxid=max(node.children_zxid, node.created_zxid),
         )
 
     def _carry_out(self, operation: Operation, draft: _Draft) -> None:
@@ -132,6 +134,9 @@ class EmbeddedZnodes:
                     raise NotEmptyError(path)
                 draft.nodes[path] = None
                 draft.name(path, is_there=False)
+                parent = self._drafted(_parent(path), draft)
+                if parent is not None:
+                    draft.nodes[_parent(path)] = replace(parent, children_zxid=self._zxid + 1)
             case Check(_, version):
                 _expected(path, node, version)
             case _:
@@ -148,7 +153,7 @@ class EmbeddedZnodes:
             path = sequential_name(path, parent.made)
         if self._drafted(path, draft) is not None:
             raise NodeExistsError(path)
-        draft.nodes[_parent(path)] = replace(parent, made=parent.made + 1)
+        draft.nodes[_parent(path)] = replace(parent, made=parent.made + 1, children_zxid=self._zxid + 1)
         draft.nodes[path] = _Node(operation.data, self._zxid + 1)
         draft.name(path, is_there=True)
 

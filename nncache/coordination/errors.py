@@ -14,6 +14,14 @@ class ConnectionLostError(CoordinationError):
     """There is no connection, or it was lost under the call: whether a write was carried out is not known."""
 
 
+class OutcomeUnknownError(CoordinationError):
+    """Whether a transaction was carried out could not be found out in time (coordination/linearizable.py)."""
+
+
+class TooLargeError(CoordinationError):
+    """ZooKeeper does not take so large a transaction; nothing was sent."""
+
+
 class UnknownCallError(ConnectionLostError):
     """The server's release does not have this call (KeeperException.Unimplemented); it closes the connection."""
 

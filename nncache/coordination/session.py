@@ -111,6 +111,14 @@ class Session:
             found += await self._chunk(paths[start : start + AT_ONCE])
         return tuple(found)
 
+    async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
+        """Return znodes as they are at one moment, in one call; see SyncedZnodes.snapshot."""
+        return tuple(await self._many(paths)) if paths else ()
+
+    async def sync(self, path: str) -> None:
+        """Return when the server has carried out all that was committed before; see SyncedZnodes.sync."""
+        await self._call(path, lambda kazoo: kazoo.sync_async(path))
+
     async def children(self, path: str, watcher: Watcher | None = None) -> tuple[str, ...]:
         """Return the names of the children, in no order; with a watcher, set a watch on them.
 
@@ -192,10 +200,13 @@ class Session:
         if not self._reads_many:
             return [await self._found(path) for path in paths]
         try:
-            replies = await self._call(paths[0], partial(send_many_reads, paths=paths))
+            return await self._many(paths)
         except UnknownCallError:
             self._reads_many = False
             raise
+
+    async def _many(self, paths: Sequence[str]) -> list[Znode | None]:
+        replies = await self._call(paths[0], partial(send_many_reads, paths=paths))
         return [self._read(path, reply) for path, reply in zip(paths, replies, strict=True)]
 
     def _read(self, path: str, reply: Reply) -> Znode | None:

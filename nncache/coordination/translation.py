@@ -38,6 +38,7 @@ def znode(path: str, reply: tuple[bytes | None, ZnodeStat]) -> Znode:
         children=stat.numChildren,
         owner_session=stat.ephemeralOwner,
         created_ms=stat.ctime,
+        children_zxid=stat.pzxid,
     )
 
 

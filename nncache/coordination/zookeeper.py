@@ -41,6 +41,9 @@ class Znode:
     children: int
     owner_session: int  # of an ephemeral znode; else 0
     created_ms: int = 0  # since 1970, by ZooKeeper's clock
+    children_zxid: int = (
+        0  # of the last transaction that made or deleted a child; of its own creation before that
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,36 @@ class Znodes(Protocol):
             ZnodeError: in one of its kinds, for the first operation that can't be carried out; nothing was changed.
             ConnectionLostError: it is not known whether it was carried out.
         """
+
+
+class SyncedZnodes(Znodes, Protocol):
+    """What `nncache.coordination.linearizable` needs of a session with ZooKeeper. All calls may lose the connection."""
+
+    @property
+    def connection_id(self) -> int:
+        """Counts up with every connection."""
+
+    @property
+    def session_id(self) -> int:
+        """The present session's id; 0 without one."""
+
+    async def sync(self, path: str) -> None:
+        """Return when this session's server has carried out all that was committed before the call.
+
+        Later reads over the same connection see that.
+        """
+
+    async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
+        """Return znodes as they are at one moment, in one call; None for those that are not there.
+
+        Raises UnknownCallError: the server, before ZooKeeper 3.6, has no such call.
+        """
+
+    async def wait_connected(self, timeout_s: float) -> None:
+        """Return when there is a connection. Raises ConnectionLostError after `timeout_s` seconds."""
+
+    async def ensure(self, path: str, acl: Acl = OPEN) -> None:
+        """See that a znode is there, and those above it."""
 
 
 class ZooKeeper(Znodes, Protocol):

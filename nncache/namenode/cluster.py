@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
-from aiohttp import web
-
 from nncache.coordination.embedded import EmbeddedZnodes
-from nncache.hadoop.namespace import Namespace
 from nncache.namenode.datanode.datanode import DataNode
+from nncache.namenode.datanode.peers import Peers
+from nncache.namenode.listening import listening, listening_for_calls
 from nncache.namenode.node.clock import Clock
+from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.lease_clock import LeaseLimits
 from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
-from nncache.namenode.webhdfs.server import Addresses, DataNodeHandler, Door, NameNodeHandler
+from nncache.namenode.webhdfs.server import DataNodeHandler, Door, NameNodeHandler
 
 _T = TypeVar("_T")
 
@@ -37,7 +37,6 @@ USERS: Final[Mapping[str, Sequence[str]]] = {
 """Groups by user, as at the clusters of the test bed; a user who is not among them has none."""
 
 TURN_EVERY_S: Final = 1.0
-_MAX_LINE: Final = 64 * 1024
 _START_TIMEOUT_S: Final = 60.0
 
 
@@ -60,6 +59,15 @@ class LightSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    """Where the parts of a cluster are, host:port each."""
+
+    namenode_http: str
+    datanode_http: str
+    namenode_rpc: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """What a running light cluster consists of."""
 
@@ -75,10 +83,7 @@ class Parts:
         if self.namenode.safe_mode or self.namenode.is_standby:
             return
         await self.datanode.renew_when_due(self.clock.now())
-        await self.namenode.check_leases()
-        await self.datanode.work()
-        await self.namenode.reclaim()
-        await self.namenode.keep_edits()
+        await self.namenode.work()
         await self.datanode.work()
 
 
@@ -104,10 +109,18 @@ async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
         datanode = DataNode("dn1", namenode, directory / "blocks", is_durable=spec.directory is not None)
         await datanode.start()
         namespace = await file_system.namespace()
-        async with (
-            _listening_for_calls(namenode, namespace, spec.rpc_port) as rpc,
-            _listening(namenode, datanode, clock, door, spec.port, rpc, namespace) as addresses,
-        ):
+        async with contextlib.AsyncExitStack() as listeners:
+            enter = listeners.enter_async_context
+            rpc = await enter(listening_for_calls(namenode, namespace, HOST, spec.rpc_port))
+            peers = Peers(namenode, DataNodes({}))
+            datanode_http = await enter(listening(DataNodeHandler(datanode, namenode, peers), HOST, 0))
+            datanodes = DataNodes({datanode.name: datanode_http})
+            handler = NameNodeHandler(namenode, datanodes, clock, rpc=rpc, namespace=namespace, door=door)
+            addresses = Addresses(
+                namenode_http=await enter(listening(handler, HOST, spec.port)),
+                datanode_http=datanode_http,
+                namenode_rpc=rpc,
+            )
             parts = Parts(
                 clock=clock,
                 namenode=namenode,
@@ -122,67 +135,6 @@ async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
                     yield parts
                 finally:
                     turning.cancel()
-
-
-@contextlib.asynccontextmanager
-async def _listening(
-    namenode: NameNode,
-    datanode: DataNode,
-    clock: Clock,
-    door: Door,
-    port: int,
-    rpc: str,
-    namespace: Namespace,
-) -> AsyncIterator[Addresses]:
-    """Listen for clients of the NameNode and of the DataNode."""
-    handlers: dict[str, NameNodeHandler | DataNodeHandler] = {}
-
-    async def ask_namenode(request: web.BaseRequest) -> web.StreamResponse:
-        return await handlers["namenode"](request)
-
-    async def ask_datanode(request: web.BaseRequest) -> web.StreamResponse:
-        return await handlers["datanode"](request)
-
-    async with contextlib.AsyncExitStack() as stack:
-        bound: list[str] = []
-        for handler, wanted in ((ask_namenode, port), (ask_datanode, 0)):
-            server = web.Server(handler, access_log=None, max_line_size=_MAX_LINE, max_field_size=_MAX_LINE)
-            runner = web.ServerRunner(server, shutdown_timeout=0.1)
-            await runner.setup()
-            stack.push_async_callback(runner.cleanup)
-            await web.TCPSite(runner, HOST, wanted).start()
-            bound.append(f"{HOST}:{runner.addresses[0][1]}")
-        addresses = Addresses(
-            namenode_http=bound[0], datanode_http=bound[1], namenode_rpc=rpc, namespace=namespace
-        )
-        handlers["namenode"] = NameNodeHandler(namenode, addresses, clock, door)
-        handlers["datanode"] = DataNodeHandler(datanode, namenode, addresses)
-        yield addresses
-
-
-@contextlib.asynccontextmanager
-async def _listening_for_calls(namenode: NameNode, namespace: Namespace, port: int) -> AsyncIterator[str]:
-    """Listen for Hadoop RPC; yield the address."""
-    writers: set[asyncio.StreamWriter] = set()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # The first client has protobuf loaded: who starts a cluster for WebHDFS alone does not wait for that.
-        from nncache.namenode.rpc.server import serve_connection  # noqa: PLC0415 - as above
-
-        writers.add(writer)
-        try:
-            await serve_connection(reader, writer, namenode, namespace)
-        finally:
-            writers.discard(writer)
-
-    server = await asyncio.start_server(serve, HOST, port)
-    try:
-        yield f"{HOST}:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        for writer in writers:
-            writer.transport.abort()
-        await server.wait_closed()
 
 
 async def _turn(parts: Parts) -> None:

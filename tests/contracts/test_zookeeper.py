@@ -1,10 +1,11 @@
 """ZooKeeper, its fake and the embedded znodes do the same: what `nncache.coordination.zookeeper` says."""
 
 import asyncio
+import random
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from nncache.coordination.errors import (
     NotEmptyError,
     ZnodeError,
 )
+from nncache.coordination.linearizable import LinearizableZnodes
 from nncache.coordination.zookeeper import (
     ANY_VERSION,
     Check,
@@ -31,6 +33,7 @@ from nncache.coordination.zookeeper import (
 )
 from nncache.testbed import Cluster
 from tests.coordination.simulations import FakeWorld, RealWorld, Simulation, connected, remove
+from tests.namenode.ensemble import Ensemble, Member
 
 MOMENT_S = 0.05
 LONG_S = 10.0
@@ -198,6 +201,28 @@ class ZnodesContract:
         assert sorted(found) == ["e-0000000000", "e-0000000003", "e-0000000004", "named"]
         assert (await zookeeper.get(sequential_name(f"{top}/e-", 4))).data == b"x"
 
+    async def test_a_change_of_children_is_seen_at_their_parent(
+        self, simulation: Embedded | Simulation
+    ) -> None:
+        """By its children_zxid, which counts up when one is made or deleted, and with nothing else."""
+        top, zookeeper = f"{simulation.root}/t", simulation.zookeeper
+        await zookeeper.commit([Create(top, b"")])
+        seen = [(await zookeeper.get(top)).children_zxid]
+        steps: Sequence[Sequence[Operation]] = (
+            [Create(f"{top}/a", b"")],
+            [Delete(f"{top}/a"), Create(f"{top}/a", b"")],
+        )
+        for operations in steps:
+            await zookeeper.commit(operations)
+            seen.append((await zookeeper.get(top)).children_zxid)
+        await zookeeper.commit([SetData(top, b"x"), SetData(f"{top}/a", b"x"), Create(f"{top}/a/b", b"")])
+        with pytest.raises(NoNodeError):
+            await zookeeper.commit([Delete(f"{top}/a/b"), Create(f"{top}/c", b""), Delete(f"{top}/missing")])
+        assert (await zookeeper.get(top)).children_zxid == seen[-1]
+        await zookeeper.commit([Delete(f"{top}/a/b"), Delete(f"{top}/a")])
+        seen.append((await zookeeper.get(top)).children_zxid)
+        assert seen == sorted(set(seen))
+
     async def test_an_empty_commit_is_nothing(self, simulation: Embedded | Simulation) -> None:
         """It succeeds."""
         await simulation.zookeeper.commit([])
@@ -220,6 +245,25 @@ class Contract(ZnodesContract):
         await simulation.zookeeper.wait_connected(0.0)
         async with simulation.session() as other:
             assert 0 != other.session_id != simulation.zookeeper.session_id != 0
+
+    async def test_a_snapshot_is_of_one_moment(self, simulation: Simulation) -> None:
+        """What two znodes get in one transaction is read of both or of neither; after a sync, all that was before."""
+        paths = [f"{simulation.root}/{name}" for name in ("a", "b", "missing")]
+        await simulation.zookeeper.commit([Create(path, b"0") for path in paths[:2]])
+        async with simulation.session() as other:
+            for number in range(1, 30):
+                write = [SetData(path, str(number).encode()) for path in paths[:2]]
+                async with asyncio.TaskGroup() as both:
+                    both.create_task(other.commit(write))
+                    reading = both.create_task(simulation.zookeeper.snapshot(paths))
+                a, b, missing = reading.result()
+                assert a is not None
+                assert b is not None
+                assert (a.data, missing) == (b.data, None)
+                await simulation.zookeeper.sync(simulation.root)
+                found = await simulation.zookeeper.snapshot(paths[1:2])
+                assert [znode and znode.data for znode in found] == [str(number).encode()]
+        assert await simulation.zookeeper.snapshot([]) == ()
 
     async def test_nothing_is_created_below_an_ephemeral(self, simulation: Simulation) -> None:
         """It is refused, and nothing is changed."""
@@ -398,7 +442,9 @@ class TestEmbedded(ZnodesContract):
         before = await first.get_many(paths)
         first.close()
         second = EmbeddedZnodes(tmp_path / "znodes")
-        assert await second.get_many(paths) == before
+        assert await second.get_many(paths) == tuple(
+            None if znode is None else replace(znode, children_zxid=znode.created_zxid) for znode in before
+        )
         assert sorted(await second.children("/a")) == ["b", "d"]
         await second.commit([Create("/a/", b"", sequential=True), Delete("/a/0000000002")])
         await second.commit([Create("/c", b"")])
@@ -410,6 +456,28 @@ class TestEmbedded(ZnodesContract):
         """There is no session with which it could go."""
         with pytest.raises(ValueError, match="ephemeral"):
             await EmbeddedZnodes().commit([Create("/e", b"", ephemeral=True)])
+
+
+class TestLinearizable(ZnodesContract):
+    """Znodes below a root: on the fakes, and on a ZooKeeper."""
+
+    @pytest.fixture(params=["fake", "ensemble", "real"])
+    async def simulation(self, request: pytest.FixtureRequest) -> AsyncIterator[Embedded]:
+        """Yield them."""
+        async with AsyncExitStack() as stack:
+            below: Simulation = FakeWorld()
+            if request.param == "real":
+                cluster = request.getfixturevalue("cluster")
+                below = await stack.enter_async_context(real_simulation(cluster))
+            session = (
+                Member(Ensemble(random.Random(1)), losses=0.1)
+                if request.param == "ensemble"
+                else below.zookeeper
+            )
+            znodes = LinearizableZnodes(session, below.root, "me", LONG_S)
+            await znodes.begin()
+            await znodes.commit([Create("/world", b"")])
+            yield Embedded("/world", znodes)
 
 
 class TestFake(Contract):

@@ -48,6 +48,7 @@ class Node:
     acl_version: int = 0
     children: set[str] = field(default_factory=set)
     made: int = 0  # children so far, those that are gone included
+    children_zxid: int = 0
 
 
 def parent_of(path: str) -> str:
@@ -80,7 +81,12 @@ class FakeTree:
             created_zxid=node.created_zxid,
             children=len(node.children),
             owner_session=node.owner_session,
+            children_zxid=node.children_zxid,
         )
+
+    def has(self, path: str) -> bool:
+        """Tell whether there is one, whatever its ACL says."""
+        return path in self._nodes
 
     def exists(self, path: str, who: Identities = SUPERUSER) -> bool:
         """Tell whether there is one; that too needs the right to read it (since 3.8.4, ZOOKEEPER-2590)."""
@@ -148,7 +154,8 @@ class FakeTree:
                     raise NodeExistsError(path)
                 if parent.owner_session:
                     raise ZnodeError(path, "ZooKeeper refuses it (NoChildrenForEphemeralsError)")
-                self._add(path, Node(data, self.zxid, session if ephemeral else 0, acl=acl))
+                made = Node(data, self.zxid, session if ephemeral else 0, acl=acl, children_zxid=self.zxid)
+                undo.append(self._add(path, made))
                 parent.made += 1
                 undo.append(lambda: self._unmake(path))
             case SetData(_, data, version):
@@ -164,8 +171,8 @@ class FakeTree:
                 _see_version(path, node, version)
                 if node.children:
                     raise NotEmptyError(path)
-                self._remove(path)
-                undo.append(lambda: self._add(path, node))
+                undo.append(self._remove(path))
+                undo.append(lambda: self._put(path, node))
             case Check(_, version):
                 node = self._node(path)
                 self._allow(path, Right.READ, who)
@@ -190,16 +197,30 @@ class FakeTree:
         if path in self.forbidden or not is_allowed:
             raise NotAllowedError(blamed or path)
 
-    def _add(self, path: str, node: Node) -> None:
+    def _add(self, path: str, node: Node) -> Callable[[], object]:
+        self._put(path, node)
+        return self._children_changed(path)
+
+    def _put(self, path: str, node: Node) -> None:
         self._nodes[path] = node
         self._nodes[parent_of(path)].children.add(path.rpartition("/")[2])
 
-    def _remove(self, path: str) -> None:
+    def _remove(self, path: str) -> Callable[[], object]:
+        self._drop(path)
+        return self._children_changed(path)
+
+    def _drop(self, path: str) -> None:
         del self._nodes[path]
         self._nodes[parent_of(path)].children.discard(path.rpartition("/")[2])
 
+    def _children_changed(self, path: str) -> Callable[[], object]:
+        """Take down when the parent's children changed; return what undoes that."""
+        parent = self._nodes[parent_of(path)]
+        before, parent.children_zxid = parent.children_zxid, self.zxid
+        return lambda: setattr(parent, "children_zxid", before)
+
     def _unmake(self, path: str) -> None:
-        self._remove(path)
+        self._drop(path)
         self._nodes[parent_of(path)].made -= 1
 
     def _put_back(self, node: Node, data: bytes) -> None:

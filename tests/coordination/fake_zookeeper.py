@@ -236,6 +236,21 @@ class FakeSession:
                 found.append(None)
         return tuple(found)
 
+    async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
+        """Return znodes, all read as the call arrives."""
+
+        def read() -> tuple[Znode | None, ...]:
+            return tuple(
+                self._server.read(self, path, None) if self._server.tree.has(path) else None for path in paths
+            )
+
+        found: tuple[Znode | None, ...] = await self._call(read)
+        return found
+
+    async def sync(self, path: str) -> None:
+        """Return; there is one server, which is never behind."""
+        await self._call(lambda: path)
+
     async def children(self, path: str) -> tuple[str, ...]:
         """Return the names of the children."""
         names: tuple[str, ...] = await self._call(lambda: self._server.tree.children(path, self.who))

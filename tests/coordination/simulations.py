@@ -13,7 +13,7 @@ from kazoo.security import ACL, OPEN_ACL_UNSAFE, Id
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Delete, ZooKeeper
-from tests.coordination.fake_zookeeper import FakeZooKeeper
+from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 
 DEADLINE_S = 10.0
 ADMIN_ONLY = ACL(16, Id("world", "anyone"))
@@ -23,7 +23,7 @@ ADMIN_ONLY = ACL(16, Id("world", "anyone"))
 class Simulation(ABC):
     """A ZooKeeper, a session with it, and a path in it that is this test's alone (and is there)."""
 
-    def __init__(self, root: str, zookeeper: ZooKeeper) -> None:
+    def __init__(self, root: str, zookeeper: Session | FakeSession) -> None:
         self.root = root
         self.zookeeper = zookeeper
 
@@ -98,7 +98,7 @@ class RealWorld(Simulation):
 @contextlib.asynccontextmanager
 async def connected(address: str, timeout_s: float = 6.0) -> AsyncIterator[Session]:
     """Yield a session that is connected."""
-    settings = ZooKeeperSettings(zookeeper=(address,), zookeeper_session_timeout_s=timeout_s)
+    settings = ZooKeeperSettings(zookeeper=tuple(address.split(",")), zookeeper_session_timeout_s=timeout_s)
     async with Session(settings, time.monotonic) as session:
         await session.wait_connected(DEADLINE_S)
         yield session

@@ -46,7 +46,14 @@ STAT = ZnodeStat(
 def test_a_znode_without_data_has_empty_data(data: bytes | None, read: bytes) -> None:
     """ZooKeeper knows both none and empty; nobody here cares."""
     assert znode("/a", (data, STAT)) == Znode(
-        path="/a", data=read, version=3, created_zxid=7, children=2, owner_session=-9, created_ms=11
+        path="/a",
+        data=read,
+        version=3,
+        created_zxid=7,
+        children=2,
+        owner_session=-9,
+        created_ms=11,
+        children_zxid=10,
     )
 
 

@@ -7,9 +7,10 @@ import argparse
 import json
 import random
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from itertools import zip_longest
+from itertools import cycle, zip_longest
 
 from nncache.namenode.cluster import LightCluster
 from tests.namenode.asking import call, comparable
@@ -29,32 +30,36 @@ class Comparison:
     differences: list[str] = field(default_factory=list)
 
 
-def tree(address: str, superuser: str, path: str) -> list[tuple[str, object]]:
+def tree(addresses: Iterator[str], superuser: str, path: str) -> list[tuple[str, object]]:
     """Return all that is there: statuses, ACLs, attributes and data."""
     found: list[tuple[str, object]] = []
-    for status in call(address, "GET", path, "LISTSTATUS", superuser).json["FileStatuses"]["FileStatus"]:
+    for status in call(next(addresses), "GET", path, "LISTSTATUS", superuser).json["FileStatuses"][
+        "FileStatus"
+    ]:
         below = f"{path}/{status['pathSuffix']}"
         for name in ("accessTime", "modificationTime", "fileId"):
             del status[name]
-        acl = call(address, "GET", below, "GETACLSTATUS", superuser).body
+        acl = call(next(addresses), "GET", below, "GETACLSTATUS", superuser).body
         xattrs = sorted(
             (each["name"], each["value"])
-            for each in call(address, "GET", below, "GETXATTRS", superuser, encoding="HEX").json["XAttrs"]
+            for each in call(next(addresses), "GET", below, "GETXATTRS", superuser, encoding="HEX").json[
+                "XAttrs"
+            ]
         )
         found.append((below, (status, acl, xattrs)))
         if status["type"] == "DIRECTORY":
-            summary = call(address, "GET", below, "GETCONTENTSUMMARY", superuser).body
-            usage = call(address, "GET", below, "GETQUOTAUSAGE", superuser).body
+            summary = call(next(addresses), "GET", below, "GETCONTENTSUMMARY", superuser).body
+            usage = call(next(addresses), "GET", below, "GETQUOTAUSAGE", superuser).body
             found.append((below, (summary, usage)))
-            found += tree(address, superuser, below)
+            found += tree(addresses, superuser, below)
         else:
-            found.append((below, call(address, "GET", below, "OPEN", superuser).body))
+            found.append((below, call(next(addresses), "GET", below, "OPEN", superuser).body))
     return found
 
 
 def compare(
-    real: str,
-    light: str,
+    real: Sequence[str],
+    light: Sequence[str],
     superuser: str,
     *,
     operations: int,
@@ -62,13 +67,17 @@ def compare(
     every: int,
     rpc: tuple[str, str] | None = None,
 ) -> Comparison:
-    """Carry out operations at both; end at the first difference of the trees. With their RPC compare the events."""
+    """Carry out operations at both; end at the first difference of the trees. With their RPC compare the events.
+
+    Calls take turns among the addresses of a side.
+    """
     begins = [] if rpc is None else [last_txid(address, superuser) for address in rpc]
     rng = random.Random(seed)
     comparison = Comparison()
     root = f"/differential-{seed}-{rng.randrange(10**9)}"
-    for address in (real, light):
-        call(address, "PUT", root, "MKDIRS", superuser, permission="777")
+    sides = cycle(real), cycle(light)
+    for side in sides:
+        call(next(side), "PUT", root, "MKDIRS", superuser, permission="777")
     for number in range(operations):
         operation = draw(rng, root)
         user = superuser if operation.user == SUPERUSER else operation.user
@@ -78,26 +87,26 @@ def compare(
                 operation,
                 comparable(
                     call(
-                        address, operation.method, operation.path, operation.op, user, operation.body,
+                        next(side), operation.method, operation.path, operation.op, user, operation.body,
                         **operation.parameters,
                     )
                 ),
             )
-            for address in (real, light)
+            for side in sides
         ]  # fmt: skip
         comparison.operations += 1
         if replies[0] != replies[1]:
             comparison.differences.append(described(number, operation, *replies))
         if number % every == every - 1 or number == operations - 1:
             comparison.trees += 1
-            trees = [tree(address, superuser, root) for address in (real, light)]
+            trees = [tree(side, superuser, root) for side in sides]
             if trees[0] != trees[1]:
                 pairs = zip(*trees, strict=False)
                 first = next((pair for pair in pairs if pair[0] != pair[1]), (len(trees[0]), len(trees[1])))
                 comparison.differences.append(f"trees after {number}: {first[0]}\n  light: {first[1]}")
                 break
-    for address in (real, light):
-        call(address, "DELETE", root, "DELETE", superuser, recursive="true")
+    for side in sides:
+        call(next(side), "DELETE", root, "DELETE", superuser, recursive="true")
     if rpc is not None:
         edits = [
             edits_of(address, superuser, begin, root) for address, begin in zip(rpc, begins, strict=True)
@@ -137,7 +146,7 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     with LightCluster(superuser=chosen.superuser) as cluster:
         comparison = compare(
-            chosen.real, cluster.namenode_http, chosen.superuser,
+            [chosen.real], [cluster.namenode_http], chosen.superuser,
             operations=chosen.operations, seed=chosen.seed, every=chosen.every,
             rpc=(chosen.rpc, cluster.namenode_rpc) if chosen.rpc else None,
         )  # fmt: skip

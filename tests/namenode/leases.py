@@ -24,6 +24,7 @@ from nncache.namenode.datanode.replicas import WritingReplica
 from nncache.namenode.namespace.inode import Block
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.java import installed
+from tests.namenode.ensemble import EMBEDDED, made
 from tests.namenode.fixture import HOST, Fixture, said
 
 HERE: Final = Path(__file__).parent
@@ -240,9 +241,9 @@ def _writing(upload: Upload) -> WritingReplica:
     return replica
 
 
-async def answers_of_light(steps: list[Step], directory: Path) -> list[str]:
+async def answers_of_light(steps: list[Step], directory: Path, store: str = EMBEDDED) -> list[str]:
     """Carry out all steps at ours."""
-    light, spelling = Light(await Fixture.make(directory)), Spelling()
+    light, spelling = Light(await Fixture.make(directory, await made(store))), Spelling()
     return [spelling.of(step, await light.answer(step.call)) for step in steps]
 
 

@@ -29,8 +29,8 @@ def test_random_operations_have_the_same_answers(cluster: Cluster) -> None:
     seed = random.randrange(10**9)
     with LightCluster(superuser=cluster.superuser) as light:
         found = differential.compare(
-            cluster.namenodes[0].http,
-            light.namenode_http,
+            [cluster.namenodes[0].http],
+            [light.namenode_http],
             cluster.superuser,
             operations=300,
             seed=seed,

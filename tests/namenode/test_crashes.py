@@ -4,15 +4,14 @@ import asyncio
 import contextlib
 import itertools
 import multiprocessing
-import shutil
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.namenode.namespace import blocks
+from tests.namenode import stores
 from tests.namenode.fixture import HOST, ROOT_USER, A, B, Fixture, new_file, said
 from tests.namenode.killed_znodes import KillingZnodes
 from tests.patience import HANG_S
@@ -146,29 +145,33 @@ async def quotas_are_right(fixture: Fixture) -> None:
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a directory with a cluster that is set, and stopped."""
     directory = tmp_path_factory.mktemp("base")
+    make_base(directory)
+    return directory
+
+
+def make_base(directory: Path) -> None:
+    """Set up what the operations are about."""
 
     async def make() -> None:
         async with prepared(directory) as (fixture, _):
             await set_up(fixture)
 
     asyncio.run(make())
-    return directory
 
 
 @contextlib.asynccontextmanager
 async def prepared(directory: Path, base: Path | None = None) -> AsyncIterator[tuple[Fixture, KillingZnodes]]:
     """Yield a fixture, on znodes that can end it."""
     if base is not None:
-        shutil.copytree(base, directory)
-    znodes = EmbeddedZnodes(directory / "znodes")
-    killing = KillingZnodes(znodes)
-    fixture = await Fixture.make(directory / "blocks", killing)
-    await fixture.file_system.ids.prepare()
-    killing.commits = 0
-    yield fixture, killing
-    for replica in fixture.datanode._writing.values():  # noqa: SLF001 - as the end of the process closes them
-        replica.stop()
-    znodes.close()
+        await stores.copy(base, directory)
+    async with stores.znodes_in(directory) as znodes:
+        killing = KillingZnodes(znodes)
+        fixture = await Fixture.make(directory / "blocks", killing)
+        await fixture.file_system.ids.prepare()
+        killing.commits = 0
+        yield fixture, killing
+        for replica in fixture.datanode._writing.values():  # noqa: SLF001 - as the end of the process closes them
+            replica.stop()
 
 
 def kill(directory: Path, base: Path, name: str, commit: int, *, kill_after: bool) -> None:
@@ -191,11 +194,8 @@ def _be_killed(directory: Path, base: Path, name: str, commit: int, kill_after: 
 @contextlib.asynccontextmanager
 async def restarted(directory: Path) -> AsyncIterator[Fixture]:
     """Yield another NameNode and DataNode on what is left."""
-    znodes = EmbeddedZnodes(directory / "znodes")
-    try:
+    async with stores.znodes_in(directory) as znodes:
         yield await Fixture.make(directory / "blocks", znodes)
-    finally:
-        znodes.close()
 
 
 async def outcome(directory: Path, base: Path, step: Step | None) -> tuple[dict[str, object], int]:
@@ -211,7 +211,12 @@ async def outcome(directory: Path, base: Path, step: Step | None) -> tuple[dict[
 
 @pytest.mark.parametrize("name", OPERATIONS)
 async def test_an_operation_is_done_or_not(name: str, base: Path, tmp_path: Path) -> None:
-    """After a crash at any transaction: the tree before it or after it, nothing orphaned, no data lost.
+    """After a crash at any transaction: the tree before it or after it, nothing orphaned, no data lost."""
+    await kill_at_each_transaction(name, base, tmp_path)
+
+
+async def kill_at_each_transaction(name: str, base: Path, tmp_path: Path) -> None:
+    """Kill a process before and after each transaction of an operation, and see what another finds.
 
     Of an upload there may be a part: whole blocks, or what had arrived.
     """
@@ -240,6 +245,9 @@ def assert_is_between(found: dict[str, object], before: dict[str, object], after
         wanted = after.get(path)
         assert isinstance(wanted, bytes), path
         assert wanted.startswith(value), path
+        held = before.get(path)
+        if isinstance(held, bytes) and wanted.startswith(held):
+            assert value.startswith(held), f"{path} has lost what it had"
     kept = before.keys() & after.keys()
     assert kept <= found.keys()
 
@@ -249,7 +257,7 @@ async def asked_again(name: str, base: Path, directory: Path, *, is_killed: bool
     if is_killed:
         kill(directory, base, name, 0, kill_after=True)
     else:
-        shutil.copytree(base, directory)
+        await stores.copy(base, directory)
     async with restarted(directory) as fixture:
         answer = await said(OPERATIONS[name](fixture))
         return answer, [await fixture.state(path) for path in ("/open", "/d/f")]

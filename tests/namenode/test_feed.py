@@ -18,14 +18,15 @@ from nncache.invalidation.errors import GapKind
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
+from tests.namenode.ensemble import STORES, made
 from tests.namenode.fixture import A, Fixture, new_file
 from tests.namenode.killed_znodes import KillingZnodes
 
 
-@pytest.fixture
-async def fixture(tmp_path: Path) -> Fixture:
+@pytest.fixture(params=STORES)
+async def fixture(request: pytest.FixtureRequest, tmp_path: Path) -> Fixture:
     """Return a cluster without HTTP."""
-    return await Fixture.make(tmp_path)
+    return await Fixture.make(tmp_path, await made(request.param))
 
 
 async def change(fixture: Fixture, number: int) -> None:

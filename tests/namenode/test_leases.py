@@ -25,6 +25,7 @@ import pytest
 from nncache.coordination.zookeeper import SetData
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Block, encode
+from tests.namenode.ensemble import STORES, made
 from tests.namenode.fixture import HOST, A, B, Fixture, said
 from tests.namenode.leases import HARD_S, SOFT_S, answers_of_light, differences, script
 
@@ -33,18 +34,19 @@ NOT_FOUND = "java.io.FileNotFoundException"
 ROWS = [row for row, _ in itertools.groupby(step.row for step in script())]
 
 
-@pytest.fixture
-async def fixture(tmp_path: Path) -> Fixture:
+@pytest.fixture(params=STORES)
+async def fixture(request: pytest.FixtureRequest, tmp_path: Path) -> Fixture:
     """Return an empty cluster."""
-    return await Fixture.make(tmp_path)
+    return await Fixture.make(tmp_path, await made(request.param))
 
 
-@pytest.fixture(scope="module")
-def found() -> list[str]:
+@pytest.fixture(scope="module", params=STORES)
+def found(request: pytest.FixtureRequest) -> list[str]:
     """Return what is answered otherwise than by a real NameNode."""
     steps = script()
     with tempfile.TemporaryDirectory() as directory:
-        return differences(steps, asyncio.run(answers_of_light(steps, Path(directory))), "light")
+        answers = asyncio.run(answers_of_light(steps, Path(directory), request.param))
+        return differences(steps, answers, "light")
 
 
 @pytest.mark.parametrize("row", ROWS)

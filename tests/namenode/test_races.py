@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nncache.coordination.embedded import EmbeddedZnodes
-from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Operation, SetData
+from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Operation, SetData, Znode, Znodes
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import ROOT_ID, Block, parse_inode
 from nncache.namenode.namespace.refusal import Refusal
@@ -242,6 +242,60 @@ async def blocks_after_deletion(directory: Path) -> list[str]:
 async def test_no_block_for_what_was_deleted(tmp_path: Path) -> None:
     """After another client has deleted the directory the writer's next block is refused; what it had is reclaimed."""
     assert await blocks_after_deletion(tmp_path) == []
+
+
+class Moving(RacingZnodes):
+    """A store in which something happens after the first time that a znode is read alone."""
+
+    def __init__(
+        self, znodes: Znodes, path: str, happen: Callable[[], Coroutine[None, None, object]]
+    ) -> None:
+        super().__init__(znodes, random.Random(1))
+        self._path = path
+        self._happen: Callable[[], Coroutine[None, None, object]] | None = happen
+
+    async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
+        """Read, and let it happen."""
+        found = await super().get_many(paths)
+        if list(paths) == [self._path] and self._happen is not None:
+            happen, self._happen = self._happen, None
+            await happen()
+        return found
+
+
+async def test_what_moves_while_it_is_looked_for_is_found(tmp_path: Path) -> None:
+    """A file that leaves its directory before that is deleted is not taken for deleted."""
+    fixture = await Fixture.make(tmp_path)
+    file = await fixture.create("/d/e/f", "h")
+
+    async def move() -> None:
+        await fixture.namenode.rename(fixture.root, "/d/e/f", "/g")
+        await fixture.namenode.delete(fixture.root, "/d", recursive=True)
+
+    chain = await Resolver(Moving(fixture.znodes, layout.inode(file.id), move)).chain_of(file.id, "asked")
+    assert chain.path == "/g"
+    assert chain.last is not None
+    await fixture.namenode.delete(fixture.root, "/g", recursive=False)
+    assert (await Resolver(fixture.znodes).chain_of(file.id, "asked")).last is None
+
+
+async def test_a_block_that_moves_while_it_is_reported_is_kept(tmp_path: Path) -> None:
+    """A DataNode that starts reports all its blocks: one that CONCAT gives to another file just then is not deleted."""
+    fixture = await Fixture.make(tmp_path / "one")
+    for path in ("/f", "/g"):
+        upload = await fixture.datanode.create(fixture.root, path, new_file(), HOST)
+        await upload.write(b"data")
+        await upload.close()
+    (block,) = (await fixture.namenode.blocks_of(fixture.root, "/g")).blocks
+
+    async def join() -> None:
+        await fixture.namenode.concat(fixture.root, "/f", ["/g"])
+
+    other = Fixture(Moving(fixture.znodes, layout.location(block.id), join), tmp_path / "other")
+    assert await other.namenode.received(block, "dn1")
+    await fixture.namenode.delete(fixture.root, "/f", recursive=False)
+    await fixture.namenode.reclaim()
+    assert not await other.namenode.received(block, "dn1")
 
 
 async def test_a_writer_that_does_not_look_for_limbo_is_caught(

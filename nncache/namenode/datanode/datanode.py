@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import hashlib
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -122,26 +122,41 @@ class DataNode:
         found = self._replicas.find(file.blocks[-1].id)
         return file.known_length + (0 if found is None else found.length)
 
-    def read(self, file: Inode, begin: int, length: int) -> Iterator[bytes]:
-        """Yield a part of a file."""
+    def holds(self, block: int) -> bool:
+        """Tell whether there is a replica here."""
+        return self._replicas.find(block) is not None
+
+    def parts(self, file: Inode, begin: int, length: int) -> Iterator[tuple[int, int, int]]:
+        """Yield of which blocks a part of a file consists: each with where it begins in it, and its length."""
         at = 0
         for block in file.blocks:
             found = self._replicas.find(block.id)
             size = block.length if block.state is BlockState.COMPLETE or found is None else found.length
             first, last = max(begin, at), min(begin + length, at + size)
             if first < last:
-                yield from self._replicas.read(block.id, first - at, last - first)
+                yield block.id, first - at, last - first
             at += size
 
-    def checksum(self, file: Inode) -> tuple[str, str]:
+    def read_block(self, block: int, begin: int, length: int) -> Iterator[bytes]:
+        """Yield a part of a replica that is here."""
+        return self._replicas.read(block, begin, length)
+
+    def read(self, file: Inode, begin: int, length: int) -> Iterator[bytes]:
+        """Yield a part of a file, all of which is here."""
+        for part in self.parts(file, begin, length):
+            yield from self._replicas.read(*part)
+
+    def crcs(self, block: int) -> bytes:
+        """Return all CRCs of a replica that is here."""
+        return self._replicas.crcs(block)
+
+    @staticmethod
+    def checksum(file: Inode, crcs: Sequence[bytes]) -> tuple[str, str]:
         """Return the algorithm and the bytes of a file's checksum: MD5 of the MD5 of each block's CRCs."""
         if not file.blocks:
             return "MD5-of-0MD5-of-0CRC32", f"{0:08x}{0:016x}{_EMPTY_MD5}{0:08x}"
         per_block = file.block_size // 512 if len(file.blocks) > 1 else 0
-        sums = b"".join(
-            hashlib.md5(self._replicas.crcs(block.id), usedforsecurity=False).digest()
-            for block in file.blocks
-        )
+        sums = b"".join(hashlib.md5(each, usedforsecurity=False).digest() for each in crcs)
         whole = hashlib.md5(sums, usedforsecurity=False).hexdigest()
         return f"MD5-of-{per_block}MD5-of-512CRC32", f"{512:08x}{per_block:016x}{whole}{0:08x}"
 
@@ -149,7 +164,7 @@ class DataNode:
 
     async def work(self) -> None:
         """Recover and delete what the NameNode has in its queues for this DataNode."""
-        for order in await self._namenode.orders():
+        for order in await self._namenode.orders(self.name):
             if order.block in self._writing:
                 self._writing.pop(order.block).stop()  # its writer notices that when it goes on
             outcome = decide_recovery(order, {self.name: self._replicas.find(order.block)})

@@ -160,8 +160,12 @@ def received(view: View, tx: Transaction, block: Block, datanode: str) -> bool:
     if node is None or replicas is None:
         return False
     stored = next((each for each in node.inode.blocks if each.id == block.id), None)
-    if stored is None or block.stamp < stored.stamp:
+    if stored is None:
         return False
+    if (
+        block.stamp < stored.stamp
+    ):  # one that is written further was to get the next stamp: recovery may need it
+        return stored.state in {BlockState.UNDER_CONSTRUCTION, BlockState.UNDER_RECOVERY}
     put_replica(tx, block.id, replicas, datanode, Replica(stamp=block.stamp, length=block.length))
     if stored.state is BlockState.COMMITTED and block.length == stored.length:
         change_file(

@@ -15,6 +15,12 @@
 | /edits/SEGMENT/e-NUMBER        | the events of one edit; sequential   |                                |
 | /ids                           | the next id that is not taken        |                                |
 | /version                       | which namespace this is              |                                |
+| /settings                      | what all processes must agree on     |                                |
+| /health/DN                     | where the DataNode is                | `heartbeat`, ephemeral         |
+| /name_nodes/NAME               | where the NameNode is; ephemeral     |                                |
+| /active                        | the leader's name; ephemeral         |                                |
+| /epoch                         | how often one was elected, and when  |                                |
+| /marks/NAME/NUMBER             | coordination/linearizable.py         |                                |
 
 Ids are never used twice, so the version of an inode's znode guards its place, its rights and its identity in one.
 """
@@ -35,6 +41,11 @@ SNAPSHOTTABLE: Final = "/snapshottable"
 EDITS: Final = "/edits"
 IDS: Final = "/ids"
 VERSION: Final = "/version"
+SETTINGS: Final = "/settings"
+HEALTH: Final = "/health"
+NAME_NODES: Final = "/name_nodes"
+ACTIVE: Final = "/active"
+EPOCH: Final = "/epoch"
 
 ROOTS: Final = (
     INODES,
@@ -46,6 +57,8 @@ ROOTS: Final = (
     RECOVER,
     DELETE,
     SNAPSHOTTABLE,
+    HEALTH,
+    NAME_NODES,
 )
 """The znodes that a format makes empty, parents first."""
 
@@ -79,6 +92,26 @@ def location(block: int) -> str:
 def replica(block: int, datanode: str) -> str:
     """Return where it stands that a DataNode holds a block."""
     return f"{BLOCK_LOCATIONS}/{block}/{datanode}"
+
+
+def health(datanode: str) -> str:
+    """Return where a DataNode says where it is."""
+    return f"{HEALTH}/{datanode}"
+
+
+def heartbeat(datanode: str) -> str:
+    """Return what is there as long as a DataNode is."""
+    return f"{HEALTH}/{datanode}/heartbeat"
+
+
+def deletions(datanode: str) -> str:
+    """Return where the replicas are named that a DataNode may delete."""
+    return f"{DELETE}/{datanode}"
+
+
+def name_node(name: str) -> str:
+    """Return what is there as long as a NameNode is."""
+    return f"{NAME_NODES}/{name}"
 
 
 def lease(holder: str) -> str:

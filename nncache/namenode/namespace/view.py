@@ -19,6 +19,7 @@ class Node:
     version: int
     mtime: int  # of a directory, that which stands beside its entries
     children: int = 0
+    children_zxid: int = 0  # changes with what a directory holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,11 @@ class ReplicasNeededError(NeededError):
     """Where a block is."""
 
     block: int
+
+
+@dataclass(frozen=True)
+class IdsNeededError(NeededError):
+    """Ids for what is made: others have taken those that were there."""
 
 
 @dataclass(frozen=True)

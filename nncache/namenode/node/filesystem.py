@@ -19,6 +19,7 @@ from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import (
     Chain,
+    IdsNeededError,
     LeaseNeededError,
     NeededError,
     ReplicasNeededError,
@@ -68,7 +69,9 @@ class Ids:
             self._end = end
 
     def take(self) -> int:
-        """Return the next one."""
+        """Return the next one. Raises IdsNeededError: operations that run beside this one have taken the last."""
+        if self._next >= self._end:
+            raise IdsNeededError
         self._next += 1
         return self._next - 1
 
@@ -160,6 +163,8 @@ class FileSystem:
                 view.trees[node.inode.id] = await self.resolver.tree(node)
             case ReplicasNeededError(block):
                 view.replicas[block] = await self.resolver.replicas(block)
+            case IdsNeededError():
+                await self.ids.prepare()
             case SnapshottableNeededError():
                 view.snapshottable = await self.resolver.snapshottable()
             case _:

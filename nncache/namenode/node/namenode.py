@@ -5,7 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from nncache.coordination.errors import ZnodeError
+from nncache.coordination.errors import (
+    ConnectionLostError,
+    CoordinationError,
+    NodeExistsError,
+    TooLargeError,
+    ZnodeError,
+)
 from nncache.coordination.zookeeper import Create, Delete, Operation
 from nncache.hadoop.events import EditsPage
 from nncache.hadoop.filestatus import FileStatus
@@ -14,11 +20,19 @@ from nncache.namenode.namespace.append import append
 from nncache.namenode.namespace.concat import concat
 from nncache.namenode.namespace.create import NewFile, create
 from nncache.namenode.namespace.delete import delete
-from nncache.namenode.namespace.inode import AclEntry, Block, Inode, Recovery, parse_inode, parse_recovery
+from nncache.namenode.namespace.inode import (
+    AclEntry,
+    Block,
+    Inode,
+    Recovery,
+    parse_inode,
+    parse_location,
+    parse_recovery,
+)
 from nncache.namenode.namespace.leases import Recovered, Writer
 from nncache.namenode.namespace.making import Modes, mkdirs
 from nncache.namenode.namespace.permissions import Caller, check_superuser
-from nncache.namenode.namespace.refusal import Java, Refusal
+from nncache.namenode.namespace.refusal import Java, Refusal, io_error
 from nncache.namenode.namespace.rename import rename, rename_with_options
 from nncache.namenode.namespace.transaction import MAX_OPERATIONS, Transaction
 from nncache.namenode.namespace.truncate import truncate
@@ -26,6 +40,7 @@ from nncache.namenode.namespace.view import Node, View
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
 from nncache.namenode.node.filesystem import Decide, FileSystem
+from nncache.namenode.node.leading import FencedZnodes, Leader, Standing
 from nncache.namenode.node.lease_clock import LeaseClock, LeaseLimits
 from nncache.namenode.node.resolving import order
 
@@ -35,6 +50,12 @@ SUPERGROUP: Final = "supergroup"
 SAFE_MODE: Final = 'It was turned on manually. Use "hdfs dfsadmin -safemode leave" to turn safe mode off.'
 LIST_LIMIT: Final = 1_000
 """Entries of one page (dfs.ls.limit)."""
+
+RECLAIM_ATTEMPTS: Final = 100
+"""After so many refused transactions a tree is left to the next turn."""
+
+LIST_ATTEMPTS: Final = 10
+"""After so many a directory that never rests is answered with what was there at some moment of the call, each entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +79,15 @@ class NameNode:
         datanodes: ids of those that new blocks go to.
     """
 
-    def __init__(self, file_system: FileSystem, settings: NameNodeSettings, clock: Clock) -> None:
+    def __init__(
+        self,
+        file_system: FileSystem,
+        settings: NameNodeSettings,
+        clock: Clock,
+        *,
+        leader: Leader | None = None,
+    ) -> None:
+        """Serve from a store; one without a `leader` is the only NameNode."""
         self.safe_mode = False
         self.is_standby = False
         self.started_ms = clock.wall_ms()
@@ -69,6 +98,12 @@ class NameNode:
         self._clock = clock
         self._leases = LeaseClock(settings.leases)
         self._feed = Feed(file_system.znodes, settings.edits)
+        self._leader = leader
+        # What one NameNode does by itself, fenced where there are several.
+        self._own = file_system
+        if leader is not None:
+            self._own = FileSystem(FencedZnodes(file_system.znodes, leader), file_system.now_ms)
+        self._own_feed = Feed(self._own.znodes, settings.edits)
 
     def caller(self, user: str) -> Caller:
         """Return a user with their groups."""
@@ -94,6 +129,17 @@ class NameNode:
         """Be a standby NameNode, or the active one."""
         self.is_standby = standby
         self.transition_ms = max(self._clock.wall_ms(), self.transition_ms + 1)
+
+    async def standing(self) -> Standing:
+        """Return whether this NameNode is the active one, as JMX and RPC show it; WebHDFS each of them serves."""
+        if self._leader is None or self.is_standby:
+            return Standing(not self.is_standby, self.transition_ms)
+        return await self._leader.standing()
+
+    async def check_active(self) -> None:
+        """Refuse, as a standby does, unless this is the active one."""
+        if not (await self.standing()).is_active:
+            raise _standby("READ")
 
     # ---- the namespace -------------------------------------------------------------------------------------------
 
@@ -205,12 +251,19 @@ class NameNode:
     async def listing(self, caller: Caller, path: str, start_after: str = "") -> tuple[list[FileStatus], int]:
         """Return a page of the statuses in a directory, and how many follow it; of a file, its own."""
         self._may_read()
-        node, policy = await self._fs.run([path], lambda view, _: reads.listed(view, caller))
-        if not node.inode.is_directory:
-            return [reads.status_of(node, policy)], 0
-        names = await self._fs.resolver.names(node.inode.id)
-        names = [name for name in names if not start_after or order(name) > order(start_after)]
-        page = await self._fs.resolver.entries(node.inode.id, names[:LIST_LIMIT])
+        attempt = 0
+        while True:
+            chain, (node, policy) = await self._fs.run(
+                [path], lambda view, _: (view.chains[0], reads.listed(view, caller))
+            )
+            if not node.inode.is_directory:
+                return [reads.status_of(node, policy)], 0
+            names = await self._fs.resolver.names(node.inode.id)
+            names = [name for name in names if not start_after or order(name) > order(start_after)]
+            page, is_of_one_moment = await self._fs.resolver.page(chain, names[:LIST_LIMIT])
+            attempt += 1
+            if is_of_one_moment or attempt == LIST_ATTEMPTS:
+                break
         statuses = [reads.status_of(each, each.inode.policy or policy, each.inode.name) for each in page]
         return statuses, max(0, len(names) - LIST_LIMIT)
 
@@ -309,7 +362,7 @@ class NameNode:
 
     async def keep_edits(self) -> None:
         """Begin a segment of the edits when it is time to, and drop the oldest ones."""
-        await self._feed.keep()
+        await self._own_feed.keep()
 
     # ---- writing files -------------------------------------------------------------------------------------------
 
@@ -318,6 +371,7 @@ class NameNode:
         self._may_write(f"Cannot create file{path}")
         writer, take = self._writer(holder, host), self._fs.ids.take
         made = await self._fs.run([path], lambda view, tx: create(view, tx, caller, file, writer, take))
+        self._fs.resolver.learn(made)
         await self._see(holder)
         return made
 
@@ -410,26 +464,33 @@ class NameNode:
 
     async def register(self, datanode: str) -> None:
         """Take a DataNode in: new blocks go to it."""
-        path = f"{layout.DELETE}/{datanode}"
-        (queue,) = await self._fs.znodes.get_many([path])
-        if queue is None:
-            await self._fs.znodes.commit([Create(path, b"")])
+        with contextlib.suppress(NodeExistsError):
+            await self._fs.znodes.commit([Create(layout.deletions(datanode), b"")])
         self.datanodes = tuple(dict.fromkeys((*self.datanodes, datanode)))
 
     async def received(self, block: Block, datanode: str) -> bool:
         """Take down that a DataNode holds a replica; False: no file has that block any more."""
-        replicas = await self._fs.resolver.replicas(block.id)
-        if replicas is None:
-            return False
-        return await self._fs.run_on(
-            replicas.location.file, "", lambda view, tx: blocks.received(view, tx, block, datanode)
-        )
+        asked = 0
+        while True:
+            replicas = await self._fs.resolver.replicas(block.id)
+            if replicas is None:
+                return False
+            if replicas.location.file == asked:
+                return False  # that file had no such block, and no other has got it meanwhile (CONCAT)
+            asked = replicas.location.file
+            if await self._fs.run_on(asked, "", lambda view, tx: blocks.received(view, tx, block, datanode)):
+                return True
 
-    async def orders(self) -> list[Recovery]:
-        """Return the blocks that are to be recovered."""
+    async def orders(self, datanode: str) -> list[Recovery]:
+        """Return the blocks that a DataNode is to recover: those that it was asked to hold."""
         names = await self._fs.znodes.children(layout.RECOVER)
-        found = await self._fs.znodes.get_many([f"{layout.RECOVER}/{name}" for name in names])
-        return [parse_recovery(znode.data) for znode in found if znode is not None]
+        orders = await self._fs.znodes.get_many([f"{layout.RECOVER}/{name}" for name in names])
+        locations = await self._fs.znodes.get_many([layout.location(int(name)) for name in names])
+        return [
+            parse_recovery(order.data)
+            for order, location in zip(orders, locations, strict=True)
+            if order is not None and (location is None or datanode in parse_location(location.data).targets)
+        ]
 
     async def commit_synchronization(self, recovered: Recovered) -> None:
         """Take what the recovery of a block came to."""
@@ -440,32 +501,57 @@ class NameNode:
 
     async def deletions(self, datanode: str) -> list[int]:
         """Return the blocks whose replicas a DataNode may delete."""
-        return [int(name) for name in await self._fs.znodes.children(f"{layout.DELETE}/{datanode}")]
+        return [int(name) for name in await self._fs.znodes.children(layout.deletions(datanode))]
 
     async def deleted(self, datanode: str, block: int) -> None:
         """Take down that a DataNode has deleted a replica."""
-        await self._fs.znodes.commit([Delete(f"{layout.DELETE}/{datanode}/{block}")])
+        await self._fs.znodes.commit([Delete(f"{layout.deletions(datanode)}/{block}")])
+
+    async def holders(self, block: int) -> tuple[str, ...]:
+        """Return the DataNodes that hold a block, or were asked to as long as none does."""
+        replicas = await self._fs.resolver.replicas(block)
+        if replicas is None:
+            return ()
+        return tuple(replicas.held) or replicas.location.targets
 
     # ---- the NameNode's own work ---------------------------------------------------------------------------------
 
-    async def check_leases(self) -> None:
-        """Close the files of holders whose hard limit is over, or begin to (LeaseManager.Monitor)."""
+    async def work(self) -> None:
+        """Do what one NameNode does each second, if this is the one; all observe the leases.
+
+        Raises:
+            NotLeadingError: another one has been elected meanwhile.
+        """
+        is_leading = self._leader is None or await self._leader.turn()
+        await self.check_leases(is_leading=is_leading)
+        if is_leading:
+            await self.reclaim()
+            await self.keep_edits()
+
+    async def check_leases(self, *, is_leading: bool = True) -> None:
+        """Close the files of holders whose hard limit is over, or begin to (LeaseManager.Monitor).
+
+        A NameNode that does not lead observes the leases alone, so that it knows whose soft limit is over.
+        """
         if self.safe_mode:
             return
-        holders = await self._fs.znodes.children(layout.LEASES)
-        found = await self._fs.znodes.get_many([f"{layout.LEASES}/{name}" for name in holders])
-        for znode in found:
+        holders = await self._own.znodes.children(layout.LEASES)
+        found = await self._own.znodes.get_many([f"{layout.LEASES}/{name}" for name in holders])
+        for znode in found if is_leading else ():
             if znode is not None and not znode.children:  # its last two files were closed at one moment
                 with contextlib.suppress(ZnodeError):
-                    await self._fs.znodes.commit([Delete(znode.path)])
+                    await self._own.znodes.commit([Delete(znode.path)])
         versions = {
             layout.unescape(name): znode.version
             for name, znode in zip(holders, found, strict=True)
             if znode is not None
         }
-        for holder in self._leases.look(versions, self._clock.now()):
+        expired = self._leases.look(versions, self._clock.now())
+        if not is_leading:
+            return
+        for holder in expired:
             new_holder = f"HDFS_NameNode-{self._clock.stamp()}"
-            for file in await self._fs.znodes.children(layout.lease(holder)):
+            for file in await self._own.znodes.children(layout.lease(holder)):
                 await self._release(int(file), holder, new_holder)
 
     async def _release(self, file: int, holder: str, new_holder: str) -> None:
@@ -476,27 +562,28 @@ class NameNode:
                 leases.release(view, tx, chain, node, new_holder)
 
         try:
-            await self._fs.run_on(file, "", decide)
+            await self._own.run_on(file, "", decide)
         except Refusal:
             return  # it is tried again at the next turn, as HDFS does
         await self._see(new_holder)
 
     async def reclaim(self) -> None:
         """Take detached trees out of the store, in small transactions from the leaves; then what led to them."""
-        for name in await self._fs.znodes.children(layout.TREES):
+        for name in await self._own.znodes.children(layout.TREES):
             await self._reclaim(int(name), [Delete(f"{layout.TREES}/{name}")])
 
     async def _reclaim(self, top: int, last_of_all: list[Operation]) -> None:
         """Take an inode with all below it out of the store, and carry out `last_of_all` together with that."""
         waiting = [(top, last_of_all)]  # what lies below comes behind what it is in, and goes first
-        while waiting:
+        refused = 0
+        while waiting and refused < RECLAIM_ATTEMPTS:
             number, last = waiting[-1]
-            (znode,) = await self._fs.znodes.get_many([layout.inode(number)])
+            (znode,) = await self._own.znodes.get_many([layout.inode(number)])
             if znode is None:
                 waiting.pop()
                 continue
             inode = parse_inode(znode.data)
-            below = await self._fs.resolver.entries(number)
+            below = await self._own.resolver.entries(number)
             if below:
                 waiting += [
                     (each.inode.id, [Delete(layout.entry(number, each.inode.name))]) for each in below
@@ -506,36 +593,39 @@ class NameNode:
             if inode.is_directory:
                 operations.insert(0, Delete(layout.directory(number)))
             operations += await self._lease_end(inode)
+            parts: list[list[Operation]] = []
             listed = f"{layout.SNAPSHOTTABLE}/{number}"
-            if inode.is_snapshottable and (await self._fs.znodes.get_many([listed]))[0] is not None:
+            if inode.is_snapshottable and (await self._own.znodes.get_many([listed]))[0] is not None:
                 operations.append(Delete(listed))
             for block in inode.blocks:
                 dropped = await self._drop(block)
                 if len(operations) + len(dropped) > MAX_OPERATIONS:
-                    await self._fs.znodes.commit(dropped)
+                    parts.append(dropped)
                 else:
                     operations += dropped
             try:
-                await self._fs.znodes.commit(operations)
+                for part in (*parts, operations):
+                    await self._own.znodes.commit(part)
             except ZnodeError:
-                continue  # something came in just before it was detached, or it was reclaimed elsewhere
+                refused += 1  # something came in just before it was detached, or it was reclaimed elsewhere
+                continue
             waiting.pop()
 
     async def _lease_end(self, inode: Inode) -> list[Operation]:
         if not inode.is_open:
             return []
-        lease = await self._fs.resolver.lease(inode.holder)
+        lease = await self._own.resolver.lease(inode.holder)
         ended: list[Operation] = [Delete(layout.leased(inode.holder, inode.id))]
         if lease is not None and lease.files == 1:
             ended.append(Delete(layout.lease(inode.holder)))
         return ended
 
     async def _drop(self, block: Block) -> list[Operation]:
-        replicas = await self._fs.resolver.replicas(block.id)
+        replicas = await self._own.resolver.replicas(block.id)
         if replicas is None:
             return []
         order = f"{layout.RECOVER}/{block.id}"
-        (queued,) = await self._fs.znodes.get_many([order])
+        (queued,) = await self._own.znodes.get_many([order])
         return [
             *(
                 Create(f"{layout.DELETE}/{datanode}/{block.id}", b"")
@@ -567,3 +657,17 @@ def _standby(category: str) -> Refusal:
         Java.STANDBY,
         f"Operation category {category} is not supported in state standby. Visit https://s.apache.org/sbnn-error",
     )
+
+
+def refusal_of(error: CoordinationError) -> Refusal:
+    """Return what a client is answered when the store could not be asked.
+
+    A client may go to another NameNode with what was not carried out, as it does after a standby's answer.
+    """
+    match error:
+        case TooLargeError():
+            return io_error(f"It is more than ZooKeeper takes at once: {error}")
+        case ConnectionLostError():
+            return _standby("READ")
+        case _:
+            return io_error(str(error))

@@ -18,6 +18,7 @@ from nncache.namenode.namespace.refusal import not_found
 from nncache.namenode.namespace.view import Chain, Lease, Node, Replicas, Tree
 
 MAX_HINTS: Final = 100_000
+_MOST_LEVELS: Final = 1_000
 _BY_INODE: Final = (".reserved", ".inodes")
 _SIGNED: Final = bytes(byte ^ 0x80 for byte in range(256))
 
@@ -43,6 +44,7 @@ class Resolver:
         self._hints: dict[
             tuple[int, str], int
         ] = {}  # id of what had that name in that directory when last seen
+        self._places: dict[int, tuple[int, str]] = {}  # the same, by that id
 
     async def chains(self, paths: Sequence[str]) -> tuple[Chain, ...]:
         """Return what there is on the way to each path, all of it read at one moment.
@@ -88,14 +90,25 @@ class Resolver:
     async def _place_of(self, number: int) -> tuple[str, ...] | None:
         """Return the names on the way to an inode; None if it is not there, or deleted."""
         names: list[str] = []
-        at = number
-        while at != ROOT_ID:
-            inode = await self.inode(at)
+        way = [number]
+        while way[-1] != ROOT_ID:
+            inode = await self.inode(way[-1])
             if inode is None or inode.parent == LIMBO:
-                return None
+                if await self._lead_nowhere(way):
+                    return None
+                names, way = [], [number]
+                continue
             names.append(inode.name)
-            at = inode.parent
+            way.append(inode.parent)
         return tuple(reversed(names))
+
+    async def _lead_nowhere(self, way: Sequence[int]) -> bool:
+        """Tell whether inodes that were read one by one are, at one moment, each in the next, and the last deleted."""
+        found = await self._znodes.get_many([layout.inode(number) for number in way])
+        if found[0] is None:
+            return True
+        parents = [None if znode is None else parse_inode(znode.data).parent for znode in found]
+        return parents == [*way[1:], LIMBO]
 
     def _guess(self, names: tuple[str, ...]) -> list[int]:
         ids = [ROOT_ID]
@@ -126,20 +139,40 @@ class Resolver:
                 return None
         return Chain(asked, ROOT + ROOT.join(names), names, tuple(nodes))
 
+    def learn(self, made: Inode) -> None:
+        """Take a hint of what was made just now."""
+        self._learn((made.parent, made.name), made.id)
+
     def _learn(self, place: tuple[int, str], number: int) -> None:
         if len(self._hints) >= MAX_HINTS:
             self._hints.clear()
+            self._places.clear()
         self._hints[place] = number
+        self._places[number] = place
 
     async def chain_of(self, number: int, asked: str) -> Chain:
         """Return the chain of an inode, wherever it is now; what is gone has one that is as good as empty."""
+        names = self._last_place(number)
         while True:
-            names = await self._place_of(number)
+            if names is None:
+                names = await self._place_of(number)
             if names is None:
                 return _nothing(asked)
             (chain,) = await self.chains([ROOT + ROOT.join(names)])
             if chain.last is not None and chain.last.inode.id == number:
                 return chain
+            names = None
+
+    def _last_place(self, number: int) -> tuple[str, ...] | None:
+        """Return the names on the way to where an inode was last seen; None if it was not, or not lately."""
+        names: list[str] = []
+        while number != ROOT_ID:
+            place = self._places.get(number)
+            if place is None or len(names) > _MOST_LEVELS:
+                return None
+            number, name = place
+            names.append(name)
+        return tuple(reversed(names))
 
     async def tree(self, top: Node) -> Tree:
         """Return all that lies below a directory; not all of it at one moment."""
@@ -154,6 +187,32 @@ class Resolver:
             within = (trees[each.inode.id] for each in below.get(node.inode.id, ()))
             trees[node.inode.id] = Tree(node, tuple(within))
         return trees[top.inode.id]
+
+    async def page(self, chain: Chain, names: Sequence[str]) -> tuple[list[Node], bool]:
+        """Return what a directory holds, of these names, and whether that and its chain hold at one moment.
+
+        The names were read after the chain.
+        """
+        directory = chain.nodes[-1]
+        found = await self._znodes.get_many([layout.entry(directory.inode.id, name) for name in names])
+        above = [layout.inode(node.inode.id) for node in chain.nodes]
+        ids = [int(entry.data) for entry in found if entry is not None]
+        below = [path for number in ids for path in (layout.inode(number), layout.directory(number))]
+        read = await self._znodes.get_many([*above, layout.directory(directory.inode.id), *below])
+        holder = read[len(above)]
+        is_same = (
+            len(ids) == len(names)
+            and holder is not None
+            and holder.children_zxid == directory.children_zxid
+            and all(
+                znode is not None and znode.version == node.version
+                for node, znode in zip(chain.nodes, read, strict=False)
+            )
+        )
+        nodes = [_node(read[at], read[at + 1]) for at in range(len(above) + 1, len(read), 2)]
+        return [
+            node for node in nodes if node is not None and node.inode.parent == directory.inode.id
+        ], is_same
 
     async def entries(self, directory: int, names: Sequence[str] | None = None) -> list[Node]:
         """Return what a directory holds, of these names, in their order; what goes meanwhile is left out."""
@@ -219,7 +278,7 @@ def _node(znode: Znode | None, directory: Znode | None) -> Node | None:
     inode = parse_inode(znode.data)
     if directory is None:
         return Node(inode, znode.version, inode.mtime)
-    return Node(inode, znode.version, int(directory.data), directory.children)
+    return Node(inode, znode.version, int(directory.data), directory.children, directory.children_zxid)
 
 
 def _names(path: str) -> tuple[str, ...]:

@@ -82,6 +82,8 @@ async def answer(asked: Asked, call: Call) -> Message:
         raise NotServedError(
             "org.apache.hadoop.ipc.RpcNoSuchMethodException", message, header.ERROR_NO_SUCH_METHOD
         )
+    if call.protocol == CLIENT_PROTOCOL:
+        await asked.namenode.check_active()
     return await serve(asked, call.body)
 
 

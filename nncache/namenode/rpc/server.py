@@ -7,6 +7,7 @@ import asyncio
 import logging
 from typing import Final
 
+from nncache.coordination.errors import CoordinationError
 from nncache.hadoop.errors import FramingError
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.rpc.framing import (
@@ -31,7 +32,7 @@ from nncache.hadoop.rpc.messages import (
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 from nncache.namenode.namespace.permissions import Caller
 from nncache.namenode.namespace.refusal import Java, Refusal
-from nncache.namenode.node.namenode import NameNode
+from nncache.namenode.node.namenode import NameNode, refusal_of
 from nncache.namenode.rpc.calls import Asked, NotServedError, answer
 
 _log = logging.getLogger(__name__)
@@ -158,7 +159,8 @@ class _Connection:
         )
         try:
             frame = encode_success(call, await answer(asked, call))
-        except Refusal as refusal:
+        except (Refusal, CoordinationError) as error:
+            refusal = error if isinstance(error, Refusal) else refusal_of(error)
             name = refusal.java.value
             frame = encode_refusal(call, name, name if refusal.message is None else refusal.message)
         except NotServedError as error:

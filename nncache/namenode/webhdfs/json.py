@@ -235,21 +235,24 @@ def server_defaults() -> Json:
     }
 
 
-def block_locations(file: Inode, host: str, port: int, begin: int, length: int) -> Json:
+Places: TypeAlias = Mapping[int, Sequence[str]]
+"""The DataNodes that hold each block, host:port."""
+
+
+def block_locations(file: Inode, places: Places, begin: int, length: int) -> Json:
     """Return where a part of a file is, in the shape of FileSystem.getFileBlockLocations."""
-    name = f"{host}:{port}"
     return {
         "BlockLocations": {
             "BlockLocation": [
                 {
-                    "topologyPaths": [f"/default-rack/{name}"],
+                    "topologyPaths": [f"/default-rack/{name}" for name in places[block.id]],
                     "corrupt": False,
                     "cachedHosts": [],
-                    "names": [name],
+                    "names": list(places[block.id]),
                     "offset": offset,
-                    "hosts": [host],
+                    "hosts": [name.rpartition(":")[0] for name in places[block.id]],
                     "length": block.length,
-                    "storageTypes": ["DISK"],
+                    "storageTypes": ["DISK" for _ in places[block.id]],
                 }
                 for offset, block in _blocks(file, begin, length)
             ]
@@ -257,11 +260,13 @@ def block_locations(file: Inode, host: str, port: int, begin: int, length: int) 
     }
 
 
-def located_blocks(file: Inode, pool: str, host: str, port: int, begin: int, length: int) -> Json:
+def located_blocks(file: Inode, pool: str, places: Places, begin: int, length: int) -> Json:
     """Return where a part of a file is, in the shape of ClientProtocol.getBlockLocations."""
     last = file.blocks[-1] if file.blocks else None
-    located = [_located(offset, block, pool, host, port) for offset, block in _blocks(file, begin, length)]
-    of_last = None if last is None else _located(file.length - last.length, last, pool, host, port)
+    located = [
+        _located(offset, block, pool, places[block.id]) for offset, block in _blocks(file, begin, length)
+    ]
+    of_last = None if last is None else _located(file.length - last.length, last, pool, places[last.id])
     is_complete = last is not None and last.state is BlockState.COMPLETE
     return {
         "LocatedBlocks": {
@@ -274,7 +279,7 @@ def located_blocks(file: Inode, pool: str, host: str, port: int, begin: int, len
     }
 
 
-def _located(offset: int, block: Block, pool: str, host: str, port: int) -> Json:
+def _located(offset: int, block: Block, pool: str, names: Sequence[str]) -> Json:
     return {
         "block": {
             "blockId": block.id,
@@ -285,33 +290,37 @@ def _located(offset: int, block: Block, pool: str, host: str, port: int) -> Json
         "blockToken": {"urlString": "AAAAAA"},
         "cachedLocations": [],
         "isCorrupt": False,
-        "locations": [
-            {
-                "adminState": "NORMAL",
-                "blockPoolUsed": 0,
-                "cacheCapacity": 0,
-                "cacheUsed": 0,
-                "capacity": 0,
-                "dfsUsed": 0,
-                "hostName": host,
-                "infoPort": port,
-                "infoSecurePort": 0,
-                "ipAddr": host,
-                "ipcPort": 0,
-                "lastBlockReportMonotonic": 0,
-                "lastBlockReportTime": 0,
-                "lastUpdate": 0,
-                "lastUpdateMonotonic": 0,
-                "name": f"{host}:{port}",
-                "networkLocation": "/default-rack",
-                "remaining": 0,
-                "storageID": "light",
-                "xceiverCount": 0,
-                "xferPort": port,
-            }
-        ],
+        "locations": [_location(name) for name in names],
         "startOffset": offset,
-        "storageTypes": ["DISK"],
+        "storageTypes": ["DISK" for _ in names],
+    }
+
+
+def _location(name: str) -> Json:
+    host, _, spelled = name.rpartition(":")
+    port = int(spelled)
+    return {
+        "adminState": "NORMAL",
+        "blockPoolUsed": 0,
+        "cacheCapacity": 0,
+        "cacheUsed": 0,
+        "capacity": 0,
+        "dfsUsed": 0,
+        "hostName": host,
+        "infoPort": port,
+        "infoSecurePort": 0,
+        "ipAddr": host,
+        "ipcPort": 0,
+        "lastBlockReportMonotonic": 0,
+        "lastBlockReportTime": 0,
+        "lastUpdate": 0,
+        "lastUpdateMonotonic": 0,
+        "name": f"{host}:{port}",
+        "networkLocation": "/default-rack",
+        "remaining": 0,
+        "storageID": "light",
+        "xceiverCount": 0,
+        "xferPort": port,
     }
 
 

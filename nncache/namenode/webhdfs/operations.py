@@ -11,10 +11,11 @@ from unicodedata import normalize
 from urllib.parse import quote, quote_plus
 
 from nncache.namenode.namespace import acls
-from nncache.namenode.namespace.inode import UNLIMITED
+from nncache.namenode.namespace.inode import UNLIMITED, Inode
 from nncache.namenode.namespace.making import Modes, is_valid
 from nncache.namenode.namespace.permissions import Caller
 from nncache.namenode.namespace.refusal import Java, Refusal, denied, io_error, not_found
+from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.namenode import NameNode
 from nncache.namenode.webhdfs import json
 from nncache.namenode.webhdfs.parameters import MAX_LONG, Parameters, parse_acl
@@ -44,7 +45,7 @@ class Request:
     path: str  # as it came, decoded
     host: str  # the client's address
     parameters: Parameters
-    datanode_http: str  # host:port
+    datanodes: DataNodes
     namenode_rpc: str  # host:port, named in redirects
     block_pool: str
 
@@ -66,8 +67,8 @@ def _boolean(value: bool) -> Answer:  # noqa: FBT001 - it is all there is to say
 # ---- redirects -----------------------------------------------------------------------------------------------------
 
 
-def _redirect(request: Request, *names: str) -> Answer:
-    """Send the client to the DataNode, with the parameters of these names, in their alphabetical order."""
+def _redirect(request: Request, address: str, *names: str) -> Answer:
+    """Send the client to a DataNode, with the parameters of these names, in their alphabetical order."""
     if not is_valid(request.path):
         raise Refusal(Java.INVALID_PATH, f"Invalid path name {request.path}")
     parameters = request.parameters
@@ -81,7 +82,7 @@ def _redirect(request: Request, *names: str) -> Answer:
 
     def url(path: str) -> str:
         spelled = quote(path, safe="/!$&'()*+,;=:@-._~")
-        return f"http://{request.datanode_http}/webhdfs/v1{spelled}?{query}"
+        return f"http://{address}/webhdfs/v1{spelled}?{query}"
 
     if parameters.flag("noredirect"):
         return _json({"Location": url(request.path)})
@@ -107,27 +108,41 @@ def _spelled(parameters: Parameters, name: str) -> str | None:
 
 async def _create(request: Request) -> Answer:
     return _redirect(
-        request, "permission", "unmaskedpermission", "overwrite", "buffersize", "replication", "blocksize",
-        "createparent", "createflag",
+        request, await request.datanodes.for_writing(),
+        "permission", "unmaskedpermission", "overwrite", "buffersize", "replication", "blocksize", "createparent",
+        "createflag",
     )  # fmt: skip
 
 
 async def _append(request: Request) -> Answer:
-    await _located(request, None)
-    return _redirect(request, "buffersize")
+    file = await _located(request, None)
+    return _redirect(request, await _holding(request, file, -1), "buffersize")
 
 
 async def _open(request: Request) -> Answer:
-    await _located(request, request.parameters.number("offset", 0))
-    return _redirect(request, "offset", "length", "buffersize")
+    offset = request.parameters.number("offset", 0)
+    file = await _located(request, offset)
+    return _redirect(request, await _holding(request, file, offset), "offset", "length", "buffersize")
 
 
 async def _checksum(request: Request) -> Answer:
-    await _located(request, None)
-    return _redirect(request)
+    file = await _located(request, None)
+    return _redirect(request, await _holding(request, file, 0))
 
 
-async def _located(request: Request, offset: int | None) -> None:
+async def _holding(request: Request, inode: Inode, offset: int) -> str:
+    """Return the address of a DataNode that holds the block at an offset (-1: the last); of any for an empty file."""
+    if not inode.blocks:
+        return await request.datanodes.for_writing()
+    block, at = inode.blocks[-1], 0
+    for each in inode.blocks:
+        if at <= offset < at + each.length:
+            block = each
+        at += each.length
+    return await request.datanodes.for_reading(await request.namenode.holders(block.id))
+
+
+async def _located(request: Request, offset: int | None) -> Inode:
     """See that a file can be read, as choosing a DataNode for it does: a directory, or an empty file, always can."""
     if not is_valid(request.path):
         raise Refusal(Java.INVALID_PATH, f"Invalid path name {request.path}")
@@ -139,7 +154,8 @@ async def _located(request: Request, offset: int | None) -> None:
         op, path = request.parameters.op, request.path
         raise io_error(f"Offset={offset} out of the range [0, {length}); {op}, path={path}")
     if length:
-        await request.namenode.blocks_of(request.caller, request.path)
+        return await request.namenode.blocks_of(request.caller, request.path)
+    return node.inode
 
 
 # ---- changes -------------------------------------------------------------------------------------------------------
@@ -324,16 +340,19 @@ async def _check_access(request: Request) -> Answer:
 
 async def _block_locations(request: Request) -> Answer:
     file = await request.namenode.blocks_of(request.caller, request.path)
-    host, _, port = request.datanode_http.rpartition(":")
     begin, length = request.parameters.number("offset", 0), request.parameters.number("length", MAX_LONG)
-    return _json(json.block_locations(file, host, int(port), begin, length))
+    return _json(json.block_locations(file, await _places(request, file), begin, length))
 
 
 async def _located_blocks(request: Request) -> Answer:
     file = await request.namenode.blocks_of(request.caller, request.path)
-    host, _, port = request.datanode_http.rpartition(":")
     begin, length = request.parameters.number("offset", 0), request.parameters.number("length", MAX_LONG)
-    return _json(json.located_blocks(file, request.block_pool, host, int(port), begin, length))
+    return _json(json.located_blocks(file, request.block_pool, await _places(request, file), begin, length))
+
+
+async def _places(request: Request, file: Inode) -> json.Places:
+    """Return where the blocks of a file are."""
+    return {block.id: request.datanodes.of(await request.namenode.holders(block.id)) for block in file.blocks}
 
 
 async def _storage_policy(request: Request) -> Answer:

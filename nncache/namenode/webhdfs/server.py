@@ -9,10 +9,13 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from nncache.coordination.errors import CoordinationError
 from nncache.hadoop import conf_page
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.paths import InvalidPathError, decode_loosely
+from nncache.namenode.datanode import peers
 from nncache.namenode.datanode.datanode import DataNode, StoppedError
+from nncache.namenode.datanode.peers import PeerError, Peers
 from nncache.namenode.datanode.replicas import CorruptReplicaError, ReplicaStoppedError
 from nncache.namenode.namespace.create import NewFile
 from nncache.namenode.namespace.inode import BlockState
@@ -20,7 +23,8 @@ from nncache.namenode.namespace.making import Modes
 from nncache.namenode.namespace.permissions import Caller
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error
 from nncache.namenode.node.clock import Clock
-from nncache.namenode.node.namenode import SAFE_MODE, NameNode
+from nncache.namenode.node.datanodes import DataNodes
+from nncache.namenode.node.namenode import SAFE_MODE, NameNode, refusal_of
 from nncache.namenode.webhdfs import jmx, json
 from nncache.namenode.webhdfs.operations import (
     BYTES,
@@ -52,16 +56,6 @@ _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 """A DataNode says so before it opens the file, whether the client waits for it or not (WebHdfsHandler.onCreate)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Addresses:
-    """Where the parts of a cluster are, as redirects and answers name them."""
-
-    namenode_http: str
-    datanode_http: str
-    namenode_rpc: str
-    namespace: Namespace
-
-
 @dataclass(slots=True)
 class Door:
     """What every request meets first.
@@ -76,11 +70,23 @@ class Door:
 class NameNodeHandler:
     """Answers what clients ask of the NameNode."""
 
-    def __init__(self, namenode: NameNode, addresses: Addresses, clock: Clock, door: Door) -> None:
+    def __init__(
+        self,
+        namenode: NameNode,
+        datanodes: DataNodes,
+        clock: Clock,
+        *,
+        rpc: str,
+        namespace: Namespace,
+        door: Door | None = None,
+    ) -> None:
+        """Answer for a NameNode whose RPC is at `rpc` (host:port), in this namespace."""
         self._namenode = namenode
-        self._addresses = addresses
+        self._datanodes = datanodes
         self._clock = clock
-        self._door = door
+        self._rpc = rpc
+        self._namespace = namespace
+        self._door = door or Door()
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -95,7 +101,8 @@ class NameNodeHandler:
             return web.Response(status=404, text="Not found\n")
         try:
             answer = await self._answered(request, spelled[len(PREFIX) :], query)
-        except Refusal as refusal:
+        except (Refusal, CoordinationError) as error:
+            refusal = error if isinstance(error, Refusal) else refusal_of(error)
             answer = Answer(status=refusal.status, body=json.exception(refusal))
         response = web.Response(status=answer.status, body=answer.body.encode("utf-8", "surrogatepass"))
         response.headers.update(self._headers())
@@ -111,14 +118,20 @@ class NameNodeHandler:
         if method not in {"GET", "HEAD"}:
             return web.Response(status=405)
         namenode = self._namenode
+        try:
+            standing, last_txid = await namenode.standing(), await namenode.last_txid()
+        except (
+            CoordinationError
+        ) as error:  # whether it is the active one is not known, so it does not say that it is
+            return web.Response(status=503, text=f"{error}\n")
         facts = jmx.Facts(
-            namespace=self._addresses.namespace,
-            rpc_address=self._addresses.namenode_rpc,
-            is_standby=namenode.is_standby,
+            namespace=self._namespace,
+            rpc_address=self._rpc,
+            is_standby=not standing.is_active,
             started_ms=namenode.started_ms,
-            transition_ms=namenode.transition_ms,
+            transition_ms=standing.since_ms,
             safe_mode=SAFE_MODE if namenode.safe_mode else "",
-            last_txid=await namenode.last_txid(),
+            last_txid=last_txid,
         )
         headers = {
             **self._headers(),
@@ -157,9 +170,9 @@ class NameNodeHandler:
                 path=path,
                 host=request.remote or "127.0.0.1",
                 parameters=parameters,
-                datanode_http=self._addresses.datanode_http,
-                namenode_rpc=self._addresses.namenode_rpc,
-                block_pool=self._addresses.namespace.block_pool,
+                datanodes=self._datanodes,
+                namenode_rpc=self._rpc,
+                block_pool=self._namespace.block_pool,
             )
         )
 
@@ -183,19 +196,25 @@ class NameNodeHandler:
 class DataNodeHandler:
     """Answers the second steps of CREATE, APPEND, OPEN and GETFILECHECKSUM."""
 
-    def __init__(self, datanode: DataNode, namenode: NameNode, addresses: Addresses) -> None:
+    def __init__(self, datanode: DataNode, namenode: NameNode, peers: Peers) -> None:
         self._datanode = datanode
         self._namenode = namenode
-        self._addresses = addresses
+        self._peers = peers
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request; the connection ends with it, as at HDFS's DataNode."""
         spelled, _, query = request.raw_path.partition("?")
+        if spelled.startswith(peers.PATH):
+            return await self._block(request, spelled.removeprefix(peers.PATH))
         try:
             path = decode_loosely(spelled.removeprefix(PREFIX))
             response = await self._answered(request, path, query)
         except Refusal as refusal:
             response = web.Response(status=refusal.status, body=json.exception(refusal).encode())
+            response.headers["Content-Type"] = f"{JSON}; charset=utf-8"
+        except CoordinationError as error:
+            failed = io_error(f"ZooKeeper cannot be asked: {error}")
+            response = web.Response(status=failed.status, body=json.exception(failed).encode())
             response.headers["Content-Type"] = f"{JSON}; charset=utf-8"
         except InvalidPathError as wrong:
             response = web.Response(status=400, text=str(wrong))
@@ -217,7 +236,8 @@ class DataNodeHandler:
         match parameters.op:
             case "CREATE":
                 await self._create(request, caller, path, parameters, host)
-                location = f"hdfs://{self._addresses.namenode_rpc}{_NO_URI.sub(_escaped, path)}"
+                (namenode,) = parameters.raw.get("namenoderpcaddress", ("",))[:1]
+                location = f"hdfs://{namenode}{_NO_URI.sub(_escaped, path)}"
                 return web.Response(
                     status=201, headers={"Location": location, "Access-Control-Allow-Origin": "*"}
                 )
@@ -280,7 +300,31 @@ class DataNodeHandler:
         response.force_close()
         await response.prepare(request)
         try:
-            for part in self._datanode.read(file, begin, length):
+            for block, first, size in self._datanode.parts(file, begin, length):
+                if self._datanode.holds(block):
+                    for part in self._datanode.read_block(block, first, size):
+                        await response.write(part)
+                else:
+                    async for part in self._peers.read(block, first, size):
+                        await response.write(part)
+        except (CorruptReplicaError, PeerError):
+            if request.transport is not None:
+                request.transport.abort()
+        await response.write_eof()
+        return response
+
+    async def _block(self, request: web.BaseRequest, spelled: str) -> web.StreamResponse:
+        """Answer another DataNode."""
+        query = parse_query(request.query_string)
+        if not spelled.isascii() or not spelled.isdecimal() or not self._datanode.holds(int(spelled)):
+            return web.Response(status=404)
+        if "crcs" in query:
+            return web.Response(body=self._datanode.crcs(int(spelled)))
+        begin, length = (int(query[name][0]) for name in ("begin", "length"))
+        response = web.StreamResponse(headers={"Content-Length": str(length)})
+        await response.prepare(request)
+        try:
+            for part in self._datanode.read_block(int(spelled), begin, length):
                 await response.write(part)
         except CorruptReplicaError:
             if request.transport is not None:
@@ -292,7 +336,16 @@ class DataNodeHandler:
         file = await self._namenode.blocks_of(caller, path)
         if file.is_open or any(block.state is not BlockState.COMPLETE for block in file.blocks):
             raise io_error(f"Fail to get checksum, since file {path} is under construction.")
-        algorithm, spelled = self._datanode.checksum(file)
+        try:
+            crcs = [
+                self._datanode.crcs(block.id)
+                if self._datanode.holds(block.id)
+                else await self._peers.crcs(block.id)
+                for block in file.blocks
+            ]
+        except PeerError as error:
+            raise io_error(str(error)) from error
+        algorithm, spelled = self._datanode.checksum(file, crcs)
         body = json.render({"FileChecksum": {"algorithm": algorithm, "bytes": spelled, "length": 28}})
         return web.Response(body=body.encode(), headers={"Content-Type": f"{JSON}; charset=utf-8"})
 

@@ -1,0 +1,142 @@
+"""`nncache namenode`, `datanode` and `fsck`: HDFS's namespace on ZooKeeper, served by any number of processes."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from nncache.coordination.errors import CoordinationError
+from nncache.errors import StartError
+from nncache.namenode.cluster import HOST
+from nncache.namenode.on_zookeeper import (
+    DEFAULT_ROOT,
+    DataNodeSpec,
+    DoubledError,
+    NameNodeSpec,
+    NotASnapshotError,
+    Place,
+    RunningDataNode,
+    RunningNameNode,
+    datanode_serving,
+    fsck_of,
+    namenode_serving,
+)
+from nncache.net.setting_error import SettingError
+
+_PORT: Final = click.IntRange(0, 65_535)
+_ZOOKEEPER: Final = click.option(
+    "--zookeeper", required=True, help="Servers of ZooKeeper, HOST:PORT,HOST:PORT,..."
+)
+_ROOT: Final = click.option(
+    "--zookeeper-root", default=DEFAULT_ROOT, show_default=True, help="Znode below which the namespace is."
+)
+_HOST: Final = click.option(
+    "--host", default=HOST, show_default=True, help="Address to listen at, by which others reach it."
+)
+
+
+@click.command()
+@_ZOOKEEPER
+@_ROOT
+@_HOST
+@click.option("--port", type=_PORT, default=0, help="Port of WebHDFS [default: a free one].")
+@click.option("--rpc-port", type=_PORT, default=0, help="Port of its RPC [default: a free one].")
+def namenode(*, zookeeper: str, zookeeper_root: str, host: str, port: int, rpc_port: int) -> None:
+    """Serve a namespace that is in ZooKeeper, as one of any number of NameNodes.
+
+    Prints its addresses as one JSON object when it serves, and runs until Ctrl-C or SIGTERM. The first one of a
+    namespace makes it. There is no authentication: see docs/namenode.md.
+    """
+    place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
+    _run(namenode_serving(NameNodeSpec(place=place, host=host, port=port, rpc_port=rpc_port)), place)
+
+
+@click.command()
+@_ZOOKEEPER
+@_ROOT
+@click.option(
+    "--directory",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where its blocks are, and its id.",
+)
+@_HOST
+@click.option("--port", type=_PORT, default=0, help="Port of its WebHDFS [default: a free one].")
+def datanode(*, zookeeper: str, zookeeper_root: str, directory: Path, host: str, port: int) -> None:
+    """Keep blocks of the files of a namespace that is in ZooKeeper.
+
+    Prints its address as one JSON object when it serves, and runs until Ctrl-C or SIGTERM.
+    """
+    place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
+    _run(datanode_serving(DataNodeSpec(place=place, directory=directory, host=host, port=port)), place)
+
+
+@click.command()
+@_ZOOKEEPER
+@_ROOT
+@click.option("--repair", is_flag=True, help="Repair what can safely be repaired.")
+def fsck(*, zookeeper: str, zookeeper_root: str, repair: bool) -> None:
+    """Audit a namespace that is in ZooKeeper, while it is served: its tree, blocks, leases and queues.
+
+    Prints a line for each finding. Ends with 1 if there is one that was not repaired.
+    """
+    place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
+    try:
+        found = asyncio.run(fsck_of(place, repair=repair))
+    except (CoordinationError, NotASnapshotError, SettingError) as error:
+        raise StartError(f"the namespace cannot be audited: {error}") from error
+    for finding in found.findings:
+        click.echo(
+            f"{'repaired: ' if finding in found.repaired else ''}{finding.kind.value}: {finding.about}"
+        )
+    left = len(found.findings) - len(found.repaired)
+    click.echo(f"{found.inodes} inodes, {found.blocks} blocks: {len(found.findings)} findings, {left} left")
+    sys.exit(1 if left else 0)
+
+
+def _run(
+    serving: AbstractAsyncContextManager[RunningNameNode] | AbstractAsyncContextManager[RunningDataNode],
+    place: Place,
+) -> None:
+    try:
+        asyncio.run(_serve(serving, place))
+    except (CoordinationError, NotASnapshotError, OSError, SettingError, TimeoutError) as error:
+        raise StartError(f"it cannot start: {error}") from error
+    except ExceptionGroup as group:  # of the work of each second
+        doubled = group.subgroup(DoubledError)
+        if doubled is None:
+            raise
+        raise StartError(f"it ends: {doubled.exceptions[0]}") from group
+
+
+async def _serve(
+    serving: AbstractAsyncContextManager[RunningNameNode] | AbstractAsyncContextManager[RunningDataNode],
+    place: Place,
+) -> None:
+    ending = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, ending.set)
+    async with serving as running:
+        said: dict[str, Any] = {
+            "zookeeper": ",".join(place.zookeeper),
+            "root": place.root,
+            "pid": os.getpid(),
+        }
+        match running:
+            case RunningNameNode():
+                said |= {
+                    "namenode_http": running.http,
+                    "namenode_rpc": running.rpc,
+                    "superuser": running.superuser,
+                }
+            case RunningDataNode():
+                said |= {"datanode_http": running.http, "datanode": running.datanode.name}
+        click.echo(json.dumps(said))
+        await ending.wait()

@@ -1,0 +1,59 @@
+"""Listen for clients: WebHDFS over HTTP, and Hadoop RPC."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
+
+from aiohttp import web
+
+from nncache.hadoop.namespace import Namespace
+from nncache.namenode.node.namenode import NameNode
+
+_MAX_LINE: Final = 64 * 1024
+
+
+@contextlib.asynccontextmanager
+async def listening(
+    answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], host: str, port: int
+) -> AsyncIterator[str]:
+    """Listen for HTTP; yield the address."""
+
+    async def ask(request: web.BaseRequest) -> web.StreamResponse:
+        return await answer(request)
+
+    server = web.Server(ask, access_log=None, max_line_size=_MAX_LINE, max_field_size=_MAX_LINE)
+    runner = web.ServerRunner(server, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port).start()
+        yield f"{host}:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+@contextlib.asynccontextmanager
+async def listening_for_calls(
+    namenode: NameNode, namespace: Namespace, host: str, port: int
+) -> AsyncIterator[str]:
+    """Listen for Hadoop RPC; yield the address."""
+    writers: set[asyncio.StreamWriter] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # The first client has protobuf loaded: who starts a cluster for WebHDFS alone does not wait for that.
+        from nncache.namenode.rpc.server import serve_connection  # noqa: PLC0415 - as above
+
+        writers.add(writer)
+        try:
+            await serve_connection(reader, writer, namenode, namespace)
+        finally:
+            writers.discard(writer)
+
+    server = await asyncio.start_server(serve, host, port)
+    try:
+        yield f"{host}:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        for writer in writers:
+            writer.transport.abort()
+        await server.wait_closed()

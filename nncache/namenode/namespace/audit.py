@@ -1,0 +1,179 @@
+"""What of a namespace does not fit together, and what can safely be done about it.
+
+Pure. What is stored is read while it changes: a finding counts when it is found twice, and what repairs it checks in
+its own transaction that it is still so.
+"""
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from enum import Enum
+
+from nncache.coordination.zookeeper import Check, Create, Delete, Operation
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import LIMBO, ROOT_ID, BlockState, Inode, Location, Recovery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """All that is stored, but for the edits."""
+
+    inodes: Mapping[int, tuple[Inode, int]]  # each with the version of its znode
+    entries: Mapping[tuple[int, str], int]  # by directory and name
+    directories: AbstractSet[int]  # whose entries have a place
+    locations: Mapping[int, Location]
+    held: Mapping[int, AbstractSet[str]]  # the DataNodes that hold each block
+    leases: Mapping[str, AbstractSet[int]]
+    trees: AbstractSet[int]
+    recoveries: Mapping[int, Recovery]
+    deletions: Mapping[str, AbstractSet[int]]  # blocks that each DataNode may delete
+    datanodes: AbstractSet[str]  # those that are there
+
+
+class Kind(Enum):
+    """What can be wrong."""
+
+    LOST = "an inode that no entry leads to"
+    DANGLING = "an entry that leads nowhere, or elsewhere"
+    UNQUEUED = "a deleted tree that no queue has"
+    STRAY_DIRECTORY = "entries of no directory"
+    STRAY_BLOCK = "a location of a block that no file has"
+    UNLOCATED = "a block without a location"
+    MISSING = "a block that no DataNode holds"
+    UNAVAILABLE = "a block whose DataNodes are not there"
+    STRAY_LEASE = "a lease of a file that is not open"
+    UNLEASED = "an open file without its lease"
+    STRAY_ORDER = "an order to recover a block that is whole, or gone"
+    DOOMED = "a replica that is counted, and may be deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong; it is the same one as another of its kind about the same."""
+
+    kind: Kind
+    about: str
+    repair: tuple[Operation, ...] = field(default=(), compare=False)  # none: only a person can decide
+
+
+def audit(stored: Stored) -> Iterator[Finding]:
+    """Yield what does not fit together."""
+    yield from _tree(stored)
+    yield from _blocks(stored)
+    yield from _leases(stored)
+    yield from _orders(stored)
+
+
+def _tree(stored: Stored) -> Iterator[Finding]:
+    for (directory, name), number in stored.entries.items():
+        found = stored.inodes.get(number)
+        if found is None or (found[0].parent, found[0].name) != (directory, name):
+            yield Finding(
+                Kind.DANGLING, layout.entry(directory, name)
+            )  # another may stand there when it is deleted
+    for number, (inode, version) in stored.inodes.items():
+        about = f"{layout.inode(number)} ({inode.name})"
+        if number == ROOT_ID:
+            continue
+        if inode.parent == LIMBO:
+            if number not in stored.trees:
+                queue = Create(f"{layout.TREES}/{number}", b"")
+                yield Finding(Kind.UNQUEUED, about, (_unchanged(number, version), queue))
+        elif stored.entries.get((inode.parent, inode.name)) != number:
+            link = Create(layout.entry(inode.parent, inode.name), str(number).encode())
+            can_be_linked = (inode.parent, inode.name) not in stored.entries and inode.parent in stored.inodes
+            yield Finding(Kind.LOST, about, (_unchanged(number, version), link) if can_be_linked else ())
+    for number in _circling(stored):
+        yield Finding(Kind.LOST, f"{layout.inode(number)} (below itself)")
+    for number in stored.directories - stored.inodes.keys():
+        if not any(directory == number for directory, _ in stored.entries):
+            path = layout.directory(number)
+            yield Finding(Kind.STRAY_DIRECTORY, path, (*_absent(number), Delete(path)))
+
+
+def _circling(stored: Stored) -> Iterator[int]:
+    """Yield the inodes that are below themselves."""
+    good: set[int] = {ROOT_ID, LIMBO}
+    for number in stored.inodes:
+        way: list[int] = []
+        at = number
+        while at not in good and at in stored.inodes and at not in way:
+            way.append(at)
+            at = stored.inodes[at][0].parent
+        if at in way:
+            yield number
+        else:
+            good.update(way)
+
+
+def _blocks(stored: Stored) -> Iterator[Finding]:
+    for number, location in stored.locations.items():
+        held = stored.held.get(number, frozenset[str]())
+        found = stored.inodes.get(location.file)
+        if found is not None and any(each.id == number for each in found[0].blocks):
+            continue
+        guard = _absent(location.file) if found is None else (_unchanged(location.file, found[1]),)
+        yield Finding(
+            Kind.STRAY_BLOCK,
+            layout.location(number),
+            (
+                *guard,
+                *(
+                    Create(f"{layout.deletions(name)}/{number}", b"")
+                    for name in {*held, *location.targets}
+                    if name in stored.deletions and number not in stored.deletions[name]
+                ),
+                *(Delete(layout.replica(number, name)) for name in held),
+                Delete(layout.location(number)),
+            ),
+        )
+    for inode, _ in stored.inodes.values():
+        for block in inode.blocks:
+            about = f"{block} of {layout.inode(inode.id)} ({inode.name})"
+            held = stored.held.get(block.id, frozenset[str]())
+            if block.id not in stored.locations:
+                yield Finding(Kind.UNLOCATED, about)
+            elif block.state is BlockState.COMPLETE and not held:
+                yield Finding(Kind.MISSING, about)
+            elif held and not held & stored.datanodes:
+                yield Finding(Kind.UNAVAILABLE, f"{about}: {', '.join(sorted(held))}")
+            for name in held:
+                if block.id in stored.deletions.get(name, ()):
+                    yield Finding(Kind.DOOMED, f"{about} at {name}")
+
+
+def _leases(stored: Stored) -> Iterator[Finding]:
+    for holder, files in stored.leases.items():
+        for number in files:
+            found = stored.inodes.get(number)
+            if found is None or found[0].holder != holder:
+                guard = _absent(number) if found is None else (_unchanged(number, found[1]),)
+                path = layout.leased(holder, number)
+                yield Finding(Kind.STRAY_LEASE, path, (*guard, Delete(path)))
+    for number, (inode, version) in stored.inodes.items():
+        if inode.is_open and number not in stored.leases.get(inode.holder, ()):
+            lease = [] if inode.holder in stored.leases else [Create(layout.lease(inode.holder), b"")]
+            yield Finding(
+                Kind.UNLEASED,
+                f"{layout.inode(number)} ({inode.name}) of {inode.holder}",
+                (_unchanged(number, version), *lease, Create(layout.leased(inode.holder, number), b"")),
+            )
+
+
+def _orders(stored: Stored) -> Iterator[Finding]:
+    for block, order in stored.recoveries.items():
+        found = stored.inodes.get(order.file)
+        last = None if found is None or not found[0].blocks else found[0].blocks[-1]
+        if last is None or last.id != block or last.recovery_id != order.recovery_id:
+            guard = _absent(order.file) if found is None else (_unchanged(order.file, found[1]),)
+            path = f"{layout.RECOVER}/{block}"
+            yield Finding(Kind.STRAY_ORDER, path, (*guard, Delete(path)))
+
+
+def _unchanged(number: int, version: int) -> Operation:
+    return Check(layout.inode(number), version)
+
+
+def _absent(number: int) -> tuple[Operation, ...]:
+    """Return what is refused if that inode is there, and changes nothing."""
+    return Create(layout.inode(number), b""), Delete(layout.inode(number))

@@ -1,0 +1,114 @@
+"""Which NameNode of those on one store shows itself as the active one, and does what is one NameNode's work.
+
+Each of them serves all calls. What holds `/active`, which is ephemeral, leads; the transaction that takes it counts the
+epoch up. Everything that a leader does by itself checks in its own transaction that the epoch is still its own, so one
+that was paused while another was elected changes nothing when it goes on.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from nncache.coordination.errors import CoordinationError, ZnodeError
+from nncache.coordination.linearizable import LinearizableZnodes
+from nncache.coordination.zookeeper import Check, Create, Operation, SetData, Znode, Znodes
+from nncache.namenode.namespace import layout
+
+
+class NotLeadingError(CoordinationError):
+    """Another NameNode leads, or none does; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a NameNode is at a moment, and since when by its own clock or the epoch's (0: since its start)."""
+
+    is_active: bool
+    since_ms: int = 0
+
+
+class Leader:
+    """Takes part in the election of the leader.
+
+    Invariants:
+        L1  At each moment at most one answer of `standing` says that it is active: it reads who holds `/active`.
+        L2  `fence` fails for good once another NameNode has been elected.
+    """
+
+    def __init__(self, znodes: LinearizableZnodes, name: str, wall_ms: Callable[[], int]) -> None:
+        self._znodes = znodes
+        self._name = name
+        self._wall_ms = wall_ms
+        self._fence: Check | None = None
+
+    async def standing(self) -> Standing:
+        """Return what this NameNode is."""
+        holder, epoch = await self._znodes.get_many([layout.ACTIVE, layout.EPOCH])
+        if holder is None or epoch is None or not self._holds(holder):
+            return Standing(is_active=False)
+        return Standing(is_active=True, since_ms=_since(epoch))
+
+    async def turn(self) -> bool:
+        """Lead if no other NameNode does; tell whether this one leads."""
+        holder, epoch = await self._znodes.get_many([layout.ACTIVE, layout.EPOCH])
+        if holder is not None:
+            if not self._holds(holder):
+                self._fence = None
+            return self._fence is not None
+        since = self._wall_ms()
+        begin: Operation
+        if epoch is None:
+            begin, version = Create(layout.EPOCH, f"1 {since}".encode()), 0
+        else:
+            number, before = map(int, epoch.data.split())
+            data = f"{number + 1} {max(since, before + 1)}".encode()
+            begin, version = SetData(layout.EPOCH, data, epoch.version), epoch.version + 1
+        try:
+            await self._znodes.commit([begin, Create(layout.ACTIVE, self._name.encode(), ephemeral=True)])
+        except ZnodeError:
+            return False  # another one was faster
+        self._fence = Check(layout.EPOCH, version)
+        return True
+
+    def fence(self) -> Check:
+        """Return what makes a transaction fail once another NameNode leads. Raises NotLeadingError."""
+        if self._fence is None:
+            raise NotLeadingError("this NameNode does not lead")
+        return self._fence
+
+    def _holds(self, holder: Znode) -> bool:
+        is_of_session = holder.owner_session == self._znodes.session_id
+        return is_of_session and holder.data == self._name.encode()
+
+
+def _since(epoch: Znode) -> int:
+    return int(epoch.data.split()[1])
+
+
+class FencedZnodes:
+    """The znodes as a leader changes them: each transaction checks the epoch."""
+
+    def __init__(self, znodes: Znodes, leader: Leader) -> None:
+        self._znodes = znodes
+        self._leader = leader
+
+    async def get(self, path: str) -> Znode:
+        """Return a znode."""
+        return await self._znodes.get(path)
+
+    async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
+        """Return many znodes."""
+        return await self._znodes.get_many(paths)
+
+    async def children(self, path: str) -> tuple[str, ...]:
+        """Return the names of the children."""
+        return await self._znodes.children(path)
+
+    async def commit(self, operations: Sequence[Operation]) -> None:
+        """Carry out a transaction, unless another NameNode leads. Raises NotLeadingError."""
+        fence = self._leader.fence()
+        try:
+            await self._znodes.commit([fence, *operations])
+        except ZnodeError as refused:
+            if refused.path == fence.path:
+                raise NotLeadingError("another NameNode has been elected") from refused
+            raise

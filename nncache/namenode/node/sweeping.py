@@ -1,0 +1,45 @@
+"""Sweep up the marks of processes that have ended (coordination/linearizable.py)."""
+
+from collections.abc import Callable
+from typing import Final
+
+from nncache.coordination.errors import ZnodeError
+from nncache.coordination.linearizable import MARKS
+from nncache.coordination.zookeeper import Delete, Znodes
+
+AFTER_S: Final = 3600.0
+"""After so long no process can still be finding out what became of its last transaction."""
+
+_ALIVE: Final = "alive"
+
+
+def alive(name: str) -> str:
+    """Return what is there, ephemeral, as long as a process is."""
+    return f"{MARKS}/{name}/{_ALIVE}"
+
+
+class Sweeper:
+    """Deletes the marks of processes that were not there for an hour, by this observer's clock."""
+
+    def __init__(self, znodes: Znodes, now: Callable[[], float]) -> None:
+        self._znodes = znodes
+        self._now = now
+        self._gone: dict[str, float] = {}  # since when a process was seen not to be there
+
+    async def turn(self) -> None:
+        """Look, and sweep."""
+        names = await self._znodes.children(MARKS)
+        found = await self._znodes.get_many([alive(name) for name in names])
+        gone = [name for name, znode in zip(names, found, strict=True) if znode is None]
+        self._gone = {name: self._gone.get(name, self._now()) for name in gone}
+        for name, since in self._gone.items():
+            if self._now() - since > AFTER_S:
+                await self._sweep(name)
+
+    async def _sweep(self, name: str) -> None:
+        try:
+            for mark in await self._znodes.children(f"{MARKS}/{name}"):
+                await self._znodes.commit([Delete(f"{MARKS}/{name}/{mark}")])
+            await self._znodes.commit([Delete(f"{MARKS}/{name}")])
+        except ZnodeError:
+            return  # it is there again

@@ -1,0 +1,34 @@
+"""A NameNode and DataNode on ZooKeeper that are killed at each transaction of each operation, and others that go on."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.namenode import stores
+from tests.namenode.test_crashes import OPERATIONS, kill_at_each_transaction, make_base
+from tests.zookeepers import ZooKeeperServer
+
+SOON = ("create", "delete a tree")
+"""Operations of one or two transactions, which need not wait for the night."""
+
+
+@pytest.fixture(scope="module")
+def base(zookeeper_server: ZooKeeperServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory with a cluster that is set, and stopped."""
+    directory = tmp_path_factory.mktemp("base")
+    stores.on_zookeeper(directory, zookeeper_server.address)
+    make_base(directory)
+    return directory
+
+
+@pytest.mark.parametrize("name", SOON)
+async def test_an_operation_is_done_or_not(name: str, base: Path, tmp_path: Path) -> None:
+    """After a crash at any transaction: the tree before it or after it, nothing orphaned, no data lost."""
+    await kill_at_each_transaction(name, base, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(OPERATIONS.keys() - set(SOON)))
+async def test_each_operation_is_done_or_not(name: str, base: Path, tmp_path: Path) -> None:
+    """The same of all others."""
+    await kill_at_each_transaction(name, base, tmp_path)

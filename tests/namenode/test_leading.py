@@ -1,0 +1,174 @@
+"""What one NameNode does for all: leases and reclaiming, by the one that leads, whatever the clocks say."""
+
+import time
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from nncache.coordination.linearizable import LinearizableZnodes
+from nncache.namenode.datanode.datanode import DataNode
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import Block
+from nncache.namenode.namespace.refusal import Refusal
+from nncache.namenode.node.clock import Clock
+from nncache.namenode.node.filesystem import FileSystem
+from nncache.namenode.node.leading import Leader, NotLeadingError
+from nncache.namenode.node.namenode import NameNode, NameNodeSettings
+from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
+from tests.namenode.fixture import HOST, ROOT_USER, A, B, new_file
+from tests.patience import HANG_S
+
+T = TypeVar("T")
+HARD_S = 1201.0
+SOFT_S = 61.0
+
+
+class One:
+    """A NameNode with its session and its clock."""
+
+    def __init__(self, server: FakeZooKeeper, name: str) -> None:
+        self.session: FakeSession = server.session()
+        self.store = LinearizableZnodes(self.session, "/nn", name, HANG_S)
+        self.clock = Clock()
+        self.file_system = FileSystem(self.store, self.clock.wall_ms)
+        leader = Leader(self.store, name, self.clock.wall_ms)
+        self.namenode = NameNode(
+            self.file_system, NameNodeSettings(superuser=ROOT_USER), self.clock, leader=leader
+        )
+        self.root = self.namenode.caller(ROOT_USER)
+
+    async def create(self, path: str, holder: str) -> None:
+        """Make a file, and leave it open."""
+        await self.namenode.create(self.root, path, new_file(), holder, HOST)
+
+    async def is_closed(self, path: str) -> bool:
+        """Tell whether a file is closed."""
+        return await self.namenode.is_file_closed(self.root, path)
+
+
+@pytest.fixture
+async def pair() -> tuple[One, One]:
+    """Return two NameNodes; the first leads, and its wall clock is ten minutes ahead."""
+    server = FakeZooKeeper(time.monotonic)
+    first, second = One(server, "first"), One(server, "second")
+    for one in (first, second):
+        await one.store.begin()
+        await one.file_system.format(ROOT_USER, "supergroup")
+    first.clock.advance(600)
+    await first.namenode.work()
+    await second.namenode.work()
+    return first, second
+
+
+async def test_the_leader_ends_a_lease_by_its_own_clock(pair: tuple[One, One]) -> None:
+    """Not before it has seen the limit pass, and no other NameNode does."""
+    first, second = pair
+    await second.create("/f", A)
+    for one in pair:
+        await one.namenode.work()
+    second.clock.advance(HARD_S)
+    await second.namenode.work()
+    assert not await second.is_closed("/f"), "it does not lead"
+    await first.namenode.work()
+    assert not await first.is_closed("/f"), "its own clock has not moved"
+    first.clock.advance(HARD_S)
+    await first.namenode.work()
+    assert await second.is_closed("/f")
+
+
+async def test_a_new_leader_begins_to_count_with_what_it_has_observed(pair: tuple[One, One]) -> None:
+    """A renewal through any NameNode counts for all; the session of the first ends, and the second goes on."""
+    first, second = pair
+    await first.create("/f", A)
+    for one in pair:
+        await one.namenode.work()
+        one.clock.advance(HARD_S - 100)
+    await second.namenode.renew_lease(A)
+    first.session.close()
+    await second.namenode.work()
+    second.clock.advance(200)
+    await second.namenode.work()
+    assert not await second.is_closed("/f"), "it was renewed"
+    second.clock.advance(HARD_S)
+    await second.namenode.work()
+    assert await second.is_closed("/f")
+
+
+async def test_every_namenode_knows_whose_soft_limit_is_over(pair: tuple[One, One]) -> None:
+    """It observes the leases, too: another writer takes over through any, a minute after the last renewal."""
+    first, second = pair
+    await first.create("/f", A)
+    await second.namenode.work()
+    with pytest.raises(Refusal, match="currently owned by holder-A"):
+        await second.create("/f", B)
+    second.clock.advance(SOFT_S)
+    with pytest.raises(Refusal, match="already exists"):
+        await second.create("/f", B)
+    assert await first.is_closed("/f")
+
+
+async def test_a_leader_that_was_deposed_does_nothing(pair: tuple[One, One]) -> None:
+    """Its turn is refused, and what it would have done is done by the next one."""
+    first, second = pair
+    first.session.close()
+    await second.namenode.work()
+    await second.create("/d/f", A)
+    await second.namenode.delete(second.root, "/d", recursive=True)
+    first.session.connect(2**40)
+    with pytest.raises(NotLeadingError):
+        await first.namenode.reclaim()
+    await second.namenode.work()
+    assert await second.store.children(layout.TREES) == ()
+    assert not (await first.namenode.standing()).is_active
+    assert (await second.namenode.standing()).is_active
+
+
+async def test_an_order_goes_to_the_datanode_that_holds_the_block(
+    pair: tuple[One, One], tmp_path: Path
+) -> None:
+    """Another one does not take it, which has no replica and would drop the block."""
+    first, second = pair
+    datanodes = [DataNode(name, one.namenode, tmp_path / name) for name, one in zip("ab", pair, strict=True)]
+    for datanode in datanodes:
+        await datanode.start()
+    upload = await datanodes[0].create(first.root, "/f", new_file(), HOST)
+    await upload.write(b"x" * 700)
+    assert not await second.namenode.recover_lease(second.root, "/f", B)
+    await datanodes[1].work()
+    assert not await second.is_closed("/f")
+    await datanodes[0].work()
+    file = await second.namenode.blocks_of(second.root, "/f")
+    assert (file.is_open, file.length) == (False, 700)
+
+
+async def test_what_an_operation_costs() -> None:
+    """Calls of ZooKeeper, a sync before each read among them, once the directories on the way are known."""
+    one = One(FakeZooKeeper(time.monotonic), "one")
+    await one.store.begin()
+    await one.file_system.format(ROOT_USER, "supergroup")
+    namenode, root = one.namenode, one.root
+    for path in ("/a/b/c/d", "/a/b/c/e"):
+        await namenode.mkdirs(root, path, new_file().modes)
+    await namenode.status(root, "/a/b/c/d")
+    costs: dict[str, int] = {}
+
+    async def count(name: str, call: Awaitable[T]) -> T:
+        before = one.session.stats().calls
+        answer = await call
+        costs[name] = one.session.stats().calls - before
+        return answer
+
+    await count("status", namenode.status(root, "/a/b/c/d"))
+    await count("mkdirs", namenode.mkdirs(root, "/a/b/c/f", new_file().modes))
+    file = await count("create", namenode.create(root, "/a/b/c/d/f", new_file(), A, HOST))
+    block = await count("add_block", namenode.add_block("/a/b/c/d/f", A, None, file.id))
+    whole = Block(block.id, block.stamp, 5)
+    await count("received", namenode.received(whole, "dn1"))
+    await count("complete", namenode.complete("/a/b/c/d/f", A, whole, file.id))
+    await count("listing", namenode.listing(root, "/a/b/c/d"))
+    await count("rename", namenode.rename(root, "/a/b/c/d", "/a/z"))
+    assert costs == {
+        "status": 2, "mkdirs": 3, "create": 7, "add_block": 5, "received": 7, "complete": 11, "listing": 8, "rename": 5,
+    }  # fmt: skip

@@ -1,0 +1,25 @@
+"""Marks go an hour after their process, and not those of one that is there."""
+
+from nncache.coordination.embedded import EmbeddedZnodes
+from nncache.coordination.linearizable import MARKS
+from nncache.coordination.zookeeper import Create, Delete
+from nncache.namenode.node.sweeping import AFTER_S, Sweeper, alive
+
+
+async def test_marks_go_an_hour_after_their_process() -> None:
+    """By the observer's own clock, begun again when the process comes back."""
+    znodes = EmbeddedZnodes()
+    names = ("there", "gone", "back")
+    await znodes.commit([Create(MARKS, b""), *(Create(f"{MARKS}/{name}", b"") for name in names)])
+    await znodes.commit([*(Create(f"{MARKS}/{name}/0", b"") for name in names), Create(alive("there"), b"")])
+    now = 0.0
+    sweeper = Sweeper(znodes, lambda: now)
+    await sweeper.turn()
+    now = AFTER_S
+    await znodes.commit([Create(alive("back"), b"")])
+    await sweeper.turn()
+    await znodes.commit([Delete(alive("back"))])
+    assert set(await znodes.children(MARKS)) == set(names)
+    now = AFTER_S + 1
+    await sweeper.turn()
+    assert set(await znodes.children(MARKS)) == {"there", "back"}
