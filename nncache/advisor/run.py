@@ -235,28 +235,35 @@ class _Counted:
 
 
 def _counted(events: DataFrame) -> _Counted:
-    """Count by hour, or by minute of a short log. Each scan reads the few columns that it groups by."""
-    is_known = F.col("form") != parse.UNKNOWN
-    first, last = events.where(is_known).agg(F.min("at"), F.max("at")).collect()[0]
-    span_ms = 0 if first is None else last - first
-    bucket_ms = MINUTE_MS if span_ms < SHORT_MS else HOUR_MS
-    bucket = F.floor(F.col("at") / bucket_ms).alias("bucket")
-    grouped = events.groupBy("form", "cmd", "is_web", "is_hit", bucket)
-    counts = grouped.agg(F.count("*").alias("lines"), F.sum("weight").alias("calls")).cache()
+    """Count by hour, or by minute of a short log. Two scans, each of the few columns that it groups by."""
+    minute = F.floor(F.col("at") / MINUTE_MS).alias("minute")
+    grouped = events.groupBy("form", "cmd", "is_web", "is_hit", minute)
+    lines, calls = F.count("*").alias("lines"), F.sum("weight").alias("calls")
+    counts = grouped.agg(lines, calls, F.min("at").alias("first"), F.max("at").alias("last")).persist()
+    is_status = F.when(F.col("cmd") == "getfileinfo", F.col("weight")).otherwise(0)
+    grouped = events.groupBy("form", "is_hit", "user", "framework")
+    callers = grouped.agg(calls, F.sum(is_status).alias("of_status")).persist()
     try:
-        return _counted_from(counts, events, first or 0, last or 0, bucket_ms)
+        return _counted_from(counts, callers, events)
     finally:
         counts.unpersist()
+        callers.unpersist()
 
 
-def _counted_from(counts: DataFrame, events: DataFrame, first: int, last: int, bucket_ms: int) -> _Counted:
+def _counted_from(counts: DataFrame, callers: DataFrame, events: DataFrame) -> _Counted:
+    is_known = F.col("form") != parse.UNKNOWN
+    first, last = counts.where(is_known).agg(F.min("first"), F.max("last")).collect()[0]
+    span_ms = 0 if first is None else last - first
+    bucket_ms = MINUTE_MS if span_ms < SHORT_MS else HOUR_MS
     forms = counts.groupBy("form").agg(F.sum("lines").alias("lines")).collect()
     lines = {row["form"]: row["lines"] for row in forms}
     has_audit, unknown = parse.AUDIT in lines, lines.get(parse.UNKNOWN, 0)
     is_call = _counts(has_audit=has_audit)
-    load, each = counts.where(is_call), events.where(is_call).withColumn("calls", F.col("weight"))
     is_status = F.col("cmd") == "getfileinfo"
-    statuses = F.sum(F.when(is_status, F.col("calls")).otherwise(0)).alias("statuses")
+    load = counts.where(is_call).withColumn("of_status", F.when(is_status, F.col("calls")).otherwise(0))
+    load = load.withColumn("bucket", F.floor(F.col("minute") * MINUTE_MS / bucket_ms))
+    each = callers.where(is_call)
+    statuses = F.sum("of_status").alias("statuses")
     calls = F.sum("calls").alias("calls")
     asked = {
         row["bucket"]: (row["calls"], row["statuses"])
@@ -295,8 +302,8 @@ def _counted_from(counts: DataFrame, events: DataFrame, first: int, last: int, b
         lines=sum(lines.values()),
         unknown=unknown,
         examples=tuple(row["detail"] for row in examples.collect()) if unknown else (),
-        first_ms=first,
-        last_ms=last,
+        first_ms=first or 0,
+        last_ms=last or 0,
         bucket_ms=bucket_ms,
         has_audit=has_audit,
         statuses_web=(sums["web"] or 0) - of_open,
@@ -322,7 +329,8 @@ def _counts(*, has_audit: bool) -> Column:
 
 def _reads(events: DataFrame, question: Question, *, has_audit: bool) -> DataFrame:
     """Return the reads of a status, and what was opened over WebHDFS, that may be replayed."""
-    reads = events.where(F.col("skeleton").isNotNull() & ~F.col("is_failed") & _counts(has_audit=has_audit))
+    is_read = F.col("about") == parse.READS
+    reads = events.where(is_read & ~F.col("is_failed") & _counts(has_audit=has_audit))
     reads = reads.select("at", "cmd", "allowed", "src", "user", "is_web", "weight", "skeleton")
     if question.sample < 1:
         directory = F.regexp_replace("src", "/[^/]*$", "")
@@ -413,7 +421,8 @@ def _replayed(
         F.col(f"glob_{depth}"),
     )
     reads = reads.withColumn("glob", glob).where(F.col("glob").isNotNull())
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
+    most = sum(each.reads for each in candidates.values())
+    partitions = replaying.tasks_for(most, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
     rows = replaying.rows(reads, events)
     return [tuple(row) for row in replaying.replayed(rows, rules, partitions).collect()]
 
