@@ -6,13 +6,21 @@ Source: `FSNamesystem.FSDefaultAuditLogger`, `StringEscapeUtils.escapeJava`. Had
 path, the fields are found by their names.
 """
 
-from collections.abc import Sequence
+import datetime as dt
+from collections.abc import Iterator, Sequence
 from typing import Final
+from zoneinfo import ZoneInfo
 
+import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
 
+from nncache.advisor import usual
 from nncache.advisor.footprints import EVENTS
+
+# So that executors need nothing of ours.
+cloudpickle.register_pickle_by_value(usual)  # type: ignore[no-untyped-call]  # it has no annotations
 
 AUDIT, ACCESS, RANGER, UNKNOWN, BLANK = "audit", "access", "ranger", "unknown", "blank"
 
@@ -111,74 +119,52 @@ def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:
 
 
 def usual_events(lines: DataFrame) -> DataFrame:
-    """Return the events of usual audit lines; of any other line `detail` is the line, and it is about `RAW`.
+    """Return the events of usual audit lines; of any other line `detail` is the line, and it is about `RAW`."""
+    events_of, rules = usual.events_of, usual_rules(lines.sparkSession)
 
-    Of most lines no path matters, and it is not looked at. Each column is worked out in one place, since Java compiles
-    all that is written here for each log anew.
-    """
-    found = _with_places(_without_cr(lines.selectExpr("value as line")), "line")
-    # By bytes: for a substring of text Spark walks over its characters.
-    head = F.expr("cast(substr(cast(get(f, 0) as binary), 1, 24) as string)")
-    found = found.withColumns({"head": head, **{name: _placed(name) for name in ("cmd", "proto")}})
-    at = F.unix_millis(F.replace("head", F.lit(","), F.lit(".")).try_cast("timestamp"))
-    found = found.select(
-        "line",
-        "f",
-        "p",
-        F.expr(_ALLOWED).alias("allowed"),
-        F.substring_index("cmd", " ", 1).alias("cmd"),
-        (F.col("proto") == "webhdfs").alias("is_web"),
-        F.when(
-            # `split` decodes UTF-8: what is invalid would come as U+FFFD.
-            F.col("is_usual") & F.col("head").rlike(USUAL_STAMP) & F.is_valid_utf8("line"),
-            at,
-        ).alias("at"),
-    )
-    reads = _reads(F.col("cmd"), F.col("is_web"))
-    about = F.when(F.col("at").isNull(), RAW).when(reads, READS).when(F.col("cmd").isin(*EVENTS), CHANGES)
-    found = found.withColumn("about", about.otherwise(REST))
-    has_path = F.col("about").isin(READS, CHANGES)
-    found = found.select(
-        "line",
-        "about",
-        "at",
-        "allowed",
-        "cmd",
-        "is_web",
-        *(_placed(name).alias(name) for name in ("ugi", "callerContext")),
-        *(F.when(has_path, _placed(name)).alias(name) for name in ("src", "dst")),
-    )
-    found = found.select(
-        "line",
-        "about",
-        "at",
-        "allowed",
-        F.substring_index("ugi", " ", 1).alias("user"),
-        "cmd",
-        "is_web",
-        _framework().alias("framework"),
-        *(_said(name).alias(name) for name in ("src", "dst")),
-    )
+    def events(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return events_of(batches, rules)
+
+    found = lines.selectExpr("cast(value as binary) as line").mapInArrow(events, usual.SCHEMA)
     is_raw = F.col("about") == RAW
-    found = found.select(
-        F.when(~is_raw, AUDIT).alias("form"),
-        *(F.when(~is_raw, F.col(name)).alias(name) for name in ("at", "allowed", "user", "cmd")),
-        *(_canonical(name).alias(name) for name in ("src", "dst")),
-        *(F.when(~is_raw, F.col(name)).alias(name) for name in ("is_web", "framework")),
-        F.lit(1).alias("weight"),
-        *((F.lit(1) == 0).alias(name) for name in ("is_hit", "is_failed")),
-        F.when(is_raw, F.col("line")).alias("detail"),
-        "about",
-    )
-    return _finished(found)
+    never = F.lit(1) == 0
+    return found.withColumns(
+        {"form": F.when(~is_raw, AUDIT), "weight": F.lit(1), "is_hit": never, "is_failed": never}
+    ).select(*_EVENT)
 
 
-def _framework() -> Column:
-    """Return the caller context up to its first "_"; of most contexts no more has to be looked at."""
-    context, start = F.col("callerContext"), F.substring_index("callerContext", "_", 1)
-    whole = F.substring_index(_said("callerContext"), "_", 1)
-    is_plain = (context != "null") & ~F.contains(start, F.lit("\\"))
-    return F.when(is_plain, start).otherwise(whole)
+_EVENT: Final = (
+    "form", "at", "allowed", "user", "cmd", "src", "dst", "is_web", "framework", "weight", "is_hit", "is_failed",
+    "detail", "skeleton", "day", "about",
+)  # fmt: skip
+
+
+_MINUTES: Final = 24 * 60
+_DAYS: Final = 130 * 365
+"""For which changes of the time zone are looked up."""
+
+
+def usual_rules(spark: SparkSession) -> usual.Rules:
+    """Return what executors need to know for usual lines, in the session's time zone."""
+    zone = ZoneInfo(str(spark.conf.get("spark.sql.session.timeZone")))
+
+    def offset(minute: int) -> int:
+        found = dt.datetime.fromtimestamp(60 * minute, zone).utcoffset()
+        assert found is not None
+        return round(found.total_seconds() * 1000)
+
+    breaks, offsets = list[int](), [offset(0)]
+    for day in range(_DAYS):
+        before, after = day * _MINUTES, (day + 1) * _MINUTES
+        if offset(after) == offsets[-1]:
+            continue
+        while after - before > 1:
+            middle = (before + after) // 2
+            before, after = (middle, after) if offset(middle) == offsets[-1] else (before, middle)
+        offsets.append(offset(after))
+        # As Java: of an hour that is doubled it is the first, and one that is left out has the offset before it.
+        breaks.append(60_000 * after + max(offsets[-2:]))
+    return usual.Rules(frozenset(EVENTS), READS, CHANGES, REST, RAW, tuple(breaks), tuple(offsets))
 
 
 def fields(lines: DataFrame) -> DataFrame:
