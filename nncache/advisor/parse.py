@@ -26,7 +26,7 @@ AUDIT, ACCESS, RANGER, UNKNOWN, BLANK = "audit", "access", "ranger", "unknown", 
 
 READS, CHANGES, REST, RAW = "reads", "changes", "rest", "raw"
 """What events are about, each in files of its own: reads that may be replayed, what changes a path, all others; and
-lines that need the second look.
+lines that need the second look, of which the form is the same.
 """
 
 LINE: Final = (
@@ -104,10 +104,10 @@ def write_events(lines: DataFrame, place: str) -> None:
     these: where it is missing, the second look did not come to its end.
     """
     spark = lines.sparkSession
-    usual_events(lines).write.mode("overwrite").partitionBy("day", "about").parquet(place)
-    others = spark.read.parquet(place).where(F.col("about") == RAW).selectExpr("detail as value")
+    usual_events(lines).write.mode("overwrite").partitionBy("day", "form", "about").parquet(place)
+    others = spark.read.parquet(place).where(F.col("form") == RAW).selectExpr("detail as value")
     others = others.union(spark.range(1).selectExpr("'' as value"))
-    _events_and_blanks(others).write.mode("append").partitionBy("day", "about").parquet(place)
+    _events_and_blanks(others).write.mode("append").partitionBy("day", "form", "about").parquet(place)
 
 
 def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:
@@ -115,7 +115,9 @@ def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:
     for place in places:
         if spark.read.parquet(place).where(F.col("form") == BLANK).isEmpty():
             raise ValueError(f"{place}: the run that wrote it was interrupted; give the logs again")
-    return spark.read.parquet(*places).where((F.col("about") != RAW) & (F.col("form") != BLANK))
+    written = spark.read.parquet(*places).where(~F.col("form").isin(RAW, BLANK))
+    same = {"weight": F.lit(1), "is_hit": F.lit(1) == 0, "is_failed": F.lit(1) == 0}
+    return written.withColumns({name: F.coalesce(name, value) for name, value in same.items()})
 
 
 def usual_events(lines: DataFrame) -> DataFrame:
@@ -126,16 +128,17 @@ def usual_events(lines: DataFrame) -> DataFrame:
         return events_of(batches, rules)
 
     found = lines.selectExpr("cast(value as binary) as line").mapInArrow(events, usual.SCHEMA)
-    is_raw = F.col("about") == RAW
-    never = F.lit(1) == 0
+    form = F.when(F.col("about") == RAW, RAW).otherwise(AUDIT)
+    # What is the same in all of them is not written.
     return found.withColumns(
-        {"form": F.when(~is_raw, AUDIT), "weight": F.lit(1), "is_hit": never, "is_failed": never}
+        {"form": form, **{name: F.lit(None).cast(kind) for name, kind in _SAME.items()}}
     ).select(*_EVENT)
 
 
+_SAME: Final = {"weight": "int", "is_hit": "boolean", "is_failed": "boolean"}
 _EVENT: Final = (
-    "form", "at", "allowed", "user", "cmd", "src", "dst", "is_web", "framework", "weight", "is_hit", "is_failed",
-    "detail", "skeleton", "day", "about",
+    "at", "allowed", "user", "cmd", "src", "dst", "is_web", "framework", "weight", "is_hit", "is_failed", "detail",
+    "skeleton", "day", "form", "about",
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ Places: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Bytes: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
 Flags: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 
-TAB, SPACE, CR, BACKSLASH, UNDERSCORE = b"\t \r\\_"
+TAB, CR, BACKSLASH = b"\t\r\\"
 VARIES = "[0-9a-fA-F]{8}-[0-9a-fA-F-]{13,}|[0-9a-f]{12,}|[0-9]+"
 VARIABLE = "\x01"
 """As in `parse.py`, which a test compares line by line."""
@@ -65,15 +65,21 @@ class _Lines:
         # So that looking at what follows a place never leaves the bytes.
         self.data: Bytes = np.zeros(size + 32, np.uint8)
         self.data[:size] = np.frombuffer(self.buffer, dtype=np.uint8, count=size)
+        # At each place the eight bytes that begin there.
+        self.words = np.ndarray((size + 24,), "<u8", self.data, strides=(1,))
         self.starts, self.ends = places[:-1], places[1:].copy()
         is_windows = (self.ends > self.starts) & (self.data[self.ends - 1] == CR)
         self.ends[is_windows] -= 1
 
     def has(self, text: bytes, at: Places) -> Flags:
         """Whether the text stands at the places; nothing says that it is of the same line."""
-        found = self.data[at] == text[0]
-        for number in range(1, len(text)):
-            found &= self.data[at + number] == text[number]
+        found = np.ones(len(at), np.bool_)
+        for begin in range(0, len(text), 8):
+            part = text[begin : begin + 8]
+            words = self.words[at + begin]
+            if len(part) < 8:  # noqa: PLR2004 - bytes of a word
+                words &= np.uint64((1 << 8 * len(part)) - 1)
+            found &= words == np.uint64(int.from_bytes(part, "little"))
         return found
 
     def cut(self, starts: Places, ends: Places) -> pa.Array:
@@ -160,13 +166,8 @@ def _usual(  # noqa: PLR0913 - what was found of the lines
     ends, local, tab = ends[kept], local[kept], [each[kept] for each in tab]
     at_proto, end_of_proto, has_context = at_proto[kept] + len(PROTO), end_of_proto[kept], has_context[kept]
     is_web = (end_of_proto - at_proto == len(b"webhdfs")) & lines.has(b"webhdfs", at_proto)
-    spaces = np.append(np.flatnonzero(lines.data == SPACE), len(lines.data))
-
-    def up_to(marks: Places, begins: Places, stops: Places) -> Places:
-        return np.minimum(marks[np.searchsorted(marks, begins)], stops)
-
-    users, commands = tab[0] + 1 + len(b"ugi="), tab[2] + 1 + len(b"cmd=")
-    cmd = lines.cut(commands, up_to(spaces, commands, tab[3])).dictionary_encode()
+    cmd = _first_words(lines.cut(tab[2] + 1 + len(b"cmd="), tab[3]))
+    user = _first_words(lines.cut(tab[0] + 1 + len(b"ugi="), tab[1]))
     names = cmd.dictionary.to_pylist()
     of_cmd = cmd.indices.to_numpy()
     is_read = np.array([name == "getfileinfo" for name in names])[of_cmd]
@@ -183,45 +184,55 @@ def _usual(  # noqa: PLR0913 - what was found of the lines
     skeleton = skeletons.take(pa.array(codes, mask=codes < 0))
     is_cacheable = ~skeleton.is_null().to_numpy(zero_copy_only=False)
     about = np.where(is_change, 1, np.where(is_cacheable, 0, 2))
-    begins = np.where(has_context, end_of_proto + 1 + len(CONTEXT), ends)
-    is_said = begins < ends
-    marks = np.append(np.flatnonzero(lines.data == UNDERSCORE), len(lines.data))
-    context = lines.cut(begins, np.where(is_said, up_to(marks, begins, ends), ends))
-    whole_null = is_said & (ends - begins == len(b"null")) & lines.has(b"null", np.minimum(begins, ends))
+    framework = _frameworks(lines, end_of_proto + 1 + len(CONTEXT), ends, np.flatnonzero(has_context))
     columns = {
         "at": pa.array(_in_utc(local, rules)),
         "allowed": pa.array(allowed[kept]),
-        "user": lines.cut(users, up_to(spaces, users, tab[1])),
+        "user": user.dictionary.take(user.indices),
         "cmd": cmd.dictionary.take(cmd.indices),
         "src": src,
         "dst": dst,
         "is_web": pa.array(is_web),
-        "framework": pc.if_else(pa.array(is_said & ~whole_null), context, pa.scalar(None, pa.string())),
+        "framework": framework,
         "skeleton": skeleton,
         "detail": pa.nulls(len(kept)),
         "day": pa.array((local // 86_400_000).astype(np.int32), pa.date32()),
         "about": pa.array([rules.reads, rules.changed, rules.rest]).take(pa.array(about)),
     }
-    return good[kept], _batch(columns)
+    # What is about the same goes to the same file.
+    return good[kept], _batch(columns).take(pa.array(np.argsort(about, kind="stable")))
+
+
+def _first_words(texts: pa.Array) -> pa.DictionaryArray:
+    found = texts.dictionary_encode()
+    words = [text.partition(" ")[0] for text in found.dictionary.to_pylist()]
+    return pa.DictionaryArray.from_arrays(found.indices, pa.array(words, pa.string()))
+
+
+def _frameworks(lines: _Lines, begins: Places, ends: Places, having: Places) -> pa.Array:
+    """Return what of the contexts is before the first "_", null where none is said."""
+    begins, stops = begins[having], ends[having]
+    ends_of_first = pc.find_substring(lines.cut(begins, stops), "_").to_numpy(zero_copy_only=False)
+    first = lines.cut(begins, np.where(ends_of_first < 0, stops, begins + ends_of_first)).dictionary_encode()
+    is_null = (stops == begins) | ((stops - begins == len(b"null")) & lines.has(b"null", begins))
+    codes = np.full(len(ends), -1, np.int64)
+    codes[having] = np.where(is_null, -1, first.indices.to_numpy())
+    return first.dictionary.take(pa.array(codes, mask=codes < 0))
 
 
 def _moments(lines: _Lines, starts: Places) -> tuple[Places, Flags]:
     """Return the local times that lines begin with, in ms, and which of them are any."""
-    data = lines.data
-    size = len(data) - STAMP_BYTES
-    begins = np.minimum(starts, size)
-    digits = {place: data[begins + place].astype(np.int64) - ord("0") for place in STAMP_DIGITS}
-    is_moment = np.ones(len(starts), np.bool_)
-    for digit in digits.values():
-        is_moment &= (digit >= 0) & (digit <= 9)  # noqa: PLR2004 - a digit
+    heads = np.stack([lines.words[starts + place] for place in range(0, STAMP_BYTES, 8)], axis=1)
+    heads = heads.astype("<u8", copy=False).view(np.uint8)
+    digits = heads - np.uint8(ord("0"))
+    is_moment = (digits[:, STAMP_DIGITS] <= 9).all(axis=1)  # noqa: PLR2004 - a digit
     for place, marks in STAMP_MARKS:
-        found = data[begins + place]
-        is_moment &= np.isin(found, list(marks)) if len(marks) > 1 else found == marks[0]
+        is_moment &= np.logical_or.reduce([heads[:, place] == mark for mark in marks])
 
     def number(*places: int) -> Places:
-        value = digits[places[0]]
+        value = digits[:, places[0]].astype(np.int64)
         for place in places[1:]:
-            value = 10 * value + digits[place]
+            value = 10 * value + digits[:, place]
         return value
 
     year, month, day = number(0, 1, 2, 3), number(5, 6), number(8, 9)

@@ -96,7 +96,7 @@ def test_events_of_an_interrupted_run_are_refused(spark: SparkSession, tmp_path:
     lines = parse.read_lines(spark, [str(file)])
     parse.write_events(lines, place)
     assert parse.read_events(spark, [place]).count() == 2
-    parse.usual_events(lines).write.mode("overwrite").partitionBy("day", "about").parquet(place)
+    parse.usual_events(lines).write.mode("overwrite").partitionBy("day", "form", "about").parquet(place)
     with pytest.raises(ValueError, match=r"events.parquet: the run that wrote it was interrupted"):
         parse.read_events(spark, [place])
 
