@@ -1,8 +1,8 @@
 r"""Usual lines of an audit log as events, by columns: a batch of lines at a time. (nncache/advisor/usual.py)
 
-Needs pyarrow and numpy alone: Spark's executors get it by value (`parse.py`). What stands where is found in the bytes of
-all lines together, and fields are cut out of them, so that no Python runs for a line. A line with anything unusual in it
-(a backslash, what is not ASCII, another prefix, fields elsewhere) is left to the second look of `parse.py`.
+Needs pyarrow and numpy alone: Spark's executors get it by value (`parse.py`). What stands where is found in the bytes
+of all lines together, and fields are cut out of them, so that no Python runs for a line. A line with anything unusual
+in it (a backslash, what is not ASCII, another prefix, fields elsewhere) is left to the second look of `parse.py`.
 """
 
 import re
@@ -27,7 +27,10 @@ STAMP_MARKS = ((4, b"-"), (7, b"-"), (10, b" "), (13, b":"), (16, b":"), (19, b"
 STAMP_BYTES = 24
 FIRST_FIELDS = (b"ugi=", b"ip=", b"cmd=", b"src=", b"dst=", b"perm=")
 PROTO, CONTEXT, TRACKING = b"proto=", b"callerContext=", b"trackingId="
+TABS = (7, 8, 9)
+"""So many are in a line: a tracking id and a caller context may be missing."""
 MOST_PATH = 8000
+PADDING = 32
 
 SCHEMA = (
     "at long, allowed boolean, user string, cmd string, src string, dst string, is_web boolean, framework string, "
@@ -41,7 +44,7 @@ class Rules(NamedTuple):
     Attributes:
         changes: commands that change a path.
         reads, changed, rest, raw: what an event is about.
-        breaks, offsets: when, in local ms, each offset of the time zone in ms begins to hold; the first one always does.
+        breaks, offsets: from which local ms on each offset of the time zone, in ms, holds; the first one from ever on.
     """
 
     changes: frozenset[str]
@@ -63,10 +66,10 @@ class _Lines:
         places = np.frombuffer(offsets, dtype=np.int32, count=len(column) + 1).astype(np.int64)
         size = int(places[-1])
         # So that looking at what follows a place never leaves the bytes.
-        self.data: Bytes = np.zeros(size + 32, np.uint8)
+        self.data: Bytes = np.zeros(size + PADDING, np.uint8)
         self.data[:size] = np.frombuffer(self.buffer, dtype=np.uint8, count=size)
         # At each place the eight bytes that begin there.
-        self.words = np.ndarray((size + 24,), "<u8", self.data, strides=(1,))
+        self.words = np.ndarray((size + PADDING - 8,), "<u8", self.data, strides=(1,))
         self.starts, self.ends = places[:-1], places[1:].copy()
         is_windows = (self.ends > self.starts) & (self.data[self.ends - 1] == CR)
         self.ends[is_windows] -= 1
@@ -92,7 +95,7 @@ class _Lines:
 
 
 def events_of(batches: Iterable[pa.RecordBatch], rules: Rules) -> Iterator[pa.RecordBatch]:
-    """Yield the events of lines, in the columns of `SCHEMA`; of any but a usual line only `detail`, which is the line."""
+    """Yield the events of lines, in the columns of `SCHEMA`; of other than usual lines the line itself, as `detail`."""
     for batch in batches:
         if batch.num_rows:
             yield from _events(batch.column(0), rules)
@@ -101,7 +104,9 @@ def events_of(batches: Iterable[pa.RecordBatch], rules: Rules) -> Iterator[pa.Re
 def _events(column: pa.Array, rules: Rules) -> Iterator[pa.RecordBatch]:
     lines = _Lines(column)
     number = len(lines.starts)
-    strange = np.flatnonzero((lines.data[:-32] - np.uint8(32)) > 94)  # a tab is one
+    strange = np.flatnonzero(
+        (lines.data[:-PADDING] - np.uint8(ord(" "))) > ord("~") - ord(" ")
+    )  # a tab is one
     kinds = lines.data[strange]
     tabs = strange[kinds == TAB]
     others = np.concatenate((strange[kinds != TAB], np.flatnonzero(lines.data == BACKSLASH)))
@@ -110,7 +115,7 @@ def _events(column: pa.Array, rules: Rules) -> Iterator[pa.RecordBatch]:
     is_usual[owners[others < lines.ends[owners]]] = False
     first = np.searchsorted(tabs, lines.starts)
     count = np.searchsorted(tabs, lines.ends) - first
-    good = np.flatnonzero(is_usual & (count >= 7) & (count <= 9))
+    good = np.flatnonzero(is_usual & np.isin(count, TABS))
     if len(good):
         good, found = _usual(lines, good, first[good], count[good], tabs, rules)
         if found is not None:
@@ -139,7 +144,7 @@ def _batch(columns: dict[str, pa.Array]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, [name for name, _ in pairs])
 
 
-def _usual(  # noqa: PLR0913 - what was found of the lines
+def _usual(
     lines: _Lines, good: Places, first: Places, count: Places, tabs: Places, rules: Rules
 ) -> tuple[Places, pa.RecordBatch | None]:
     """Return which of the lines are usual, and their events."""
