@@ -67,7 +67,8 @@ class _Lines:
         size = int(places[-1])
         # So that looking at what follows a place never leaves the bytes.
         self.data: Bytes = np.zeros(size + PADDING, np.uint8)
-        self.data[:size] = np.frombuffer(self.buffer, dtype=np.uint8, count=size)
+        if size:
+            self.data[:size] = np.frombuffer(self.buffer, dtype=np.uint8, count=size)
         # At each place the eight bytes that begin there.
         self.words = np.ndarray((size + PADDING - 8,), "<u8", self.data, strides=(1,))
         self.starts, self.ends = places[:-1], places[1:].copy()
@@ -98,7 +99,7 @@ def events_of(batches: Iterable[pa.RecordBatch], rules: Rules) -> Iterator[pa.Re
     """Yield the events of lines, in the columns of `SCHEMA`; of other than usual lines the line itself, as `detail`."""
     for batch in batches:
         if batch.num_rows:
-            yield from _events(batch.column(0), rules)
+            yield from _events(batch.column(0).cast(pa.binary()), rules)
 
 
 def _events(column: pa.Array, rules: Rules) -> Iterator[pa.RecordBatch]:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -90,6 +91,37 @@ def test_the_short_look_and_the_long_one_agree(spark: SparkSession, tmp_path: Pa
     assert shortly.exceptAll(at_length).collect() == []
     assert at_length.exceptAll(shortly).collect() == []
     assert parse.usual_events(lines).where("about != 'raw'").count() > 1_000
+
+
+def test_logs_are_read_plain_and_compressed(spark: SparkSession, tmp_path: Path) -> None:
+    """By files, folders and wildcards."""
+    line = next(lines_of(Spec(2_000, globs=5, parts=1), 0)).encode() + b"\n"
+    (tmp_path / "logs" / "below").mkdir(parents=True)
+    (tmp_path / "logs" / "hdfs-audit.log").write_bytes(line)
+    for suffix, codec in (("gz", "gzip"), ("bz2", "bz2"), ("zst", "zstd")):
+        with pa.CompressedOutputStream(
+            tmp_path / "logs" / "below" / f"hdfs-audit.log.1.{suffix}", codec
+        ) as file:
+            file.write(line)
+    inputs = {
+        "a folder": ["logs"],
+        "files": ["logs/hdfs-audit.log"],
+        "a wildcard": ["logs/below/hdfs-audit.log*"],
+    }
+    found = {
+        name: parse.usual_events(parse.read_lines(spark, [str(tmp_path / each) for each in given]))
+        for name, given in inputs.items()
+    }
+    counts = {name: events.where("form = 'audit'").count() for name, events in found.items()}
+    assert counts == {"a folder": 4, "files": 1, "a wildcard": 3}
+
+
+def test_blank_lines_are_no_events(spark: SparkSession, tmp_path: Path) -> None:
+    """Also where nothing else is in a file."""
+    (tmp_path / "lines.log").write_text("\n\n\r\n")
+    place = str(tmp_path / "events.parquet")
+    parse.write_events(parse.read_lines(spark, [str(tmp_path / "lines.log")]), place)
+    assert parse.read_events(spark, [place]).collect() == []
 
 
 def test_hours_of_a_clock_change_are_read_by_both_looks_alike(spark: SparkSession, tmp_path: Path) -> None:
