@@ -6,15 +6,28 @@ Source: `FSNamesystem.FSDefaultAuditLogger`, `StringEscapeUtils.escapeJava`. Had
 path, the fields are found by their names.
 """
 
-from collections.abc import Sequence
+import datetime as dt
+from collections.abc import Iterator, Sequence
 from typing import Final
+from zoneinfo import ZoneInfo
 
+import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
 
+from nncache.advisor import usual
 from nncache.advisor.footprints import EVENTS
 
+# So that executors need nothing of ours.
+cloudpickle.register_pickle_by_value(usual)  # type: ignore[no-untyped-call]  # it has no annotations
+
 AUDIT, ACCESS, RANGER, UNKNOWN, BLANK = "audit", "access", "ranger", "unknown", "blank"
+
+READS, CHANGES, REST, RAW = "reads", "changes", "rest", "raw"
+"""What events are about, each in files of its own: reads that may be replayed, what changes a path, all others; and
+lines that need the second look, of which the form is the same.
+"""
 
 LINE: Final = (
     r"(?s)^(.*?)allowed=(true|false)\tugi=([^\t]*)\tip=([^\t]*)\tcmd=([^\t]*)\tsrc=(.*?)\tdst=(.*?)"
@@ -46,9 +59,6 @@ _IS_USUAL: Final = " and ".join(
 )
 
 _ALLOWED: Final = "endswith(get(f, 0), 'true')"
-
-_OF_EVENTS: Final = ("ugi", "cmd", "src", "dst", "proto", "callerContext")
-"""The fields of which an event is made."""
 
 USUAL_STAMP: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}[,.][0-9]{3} $"
 STAMP: Final = (
@@ -94,10 +104,10 @@ def write_events(lines: DataFrame, place: str) -> None:
     these: where it is missing, the second look did not come to its end.
     """
     spark = lines.sparkSession
-    usual_events(lines).write.mode("overwrite").partitionBy("day").parquet(place)
-    others = spark.read.parquet(place).where("raw is not null").selectExpr("raw as value")
+    usual_events(lines).write.mode("overwrite").partitionBy("day", "form", "about").parquet(place)
+    others = spark.read.parquet(place).where(F.col("form") == RAW).selectExpr("detail as value")
     others = others.union(spark.range(1).selectExpr("'' as value"))
-    _events_and_blanks(others).write.mode("append").partitionBy("day").parquet(place)
+    _events_and_blanks(others).write.mode("append").partitionBy("day", "form", "about").parquet(place)
 
 
 def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:
@@ -105,47 +115,59 @@ def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:
     for place in places:
         if spark.read.parquet(place).where(F.col("form") == BLANK).isEmpty():
             raise ValueError(f"{place}: the run that wrote it was interrupted; give the logs again")
-    written = spark.read.parquet(*places).where("raw is null").drop("raw")
-    return written.where(F.col("form") != BLANK)
+    written = spark.read.parquet(*places).where(~F.col("form").isin(RAW, BLANK))
+    same = {"weight": F.lit(1), "is_hit": F.lit(1) == 0, "is_failed": F.lit(1) == 0}
+    return written.withColumns({name: F.coalesce(name, value) for name, value in same.items()})
 
 
 def usual_events(lines: DataFrame) -> DataFrame:
-    """Return the events of usual audit lines; of any other line `raw` is the line, and all else is null.
+    """Return the events of usual audit lines; of any other line `detail` is the line, and it is about `RAW`."""
+    events_of, rules = usual.events_of, usual_rules(lines.sparkSession)
 
-    Of most lines no path matters, and it is not looked at. `split` decodes UTF-8: what is invalid comes as U+FFFD.
-    """
-    found = _with_places(_without_cr(lines.selectExpr("value as line")), "line")
-    # By bytes: for a substring of text Spark walks over its characters.
-    head = F.expr("cast(substr(cast(get(f, 0) as binary), 1, 24) as string)")
-    found = found.withColumns({"head": head, **{name: _placed(name) for name in ("cmd", "proto")}})
-    at = F.unix_millis(F.replace("head", F.lit(","), F.lit(".")).try_cast("timestamp"))
-    matters = _matters(F.substring_index("cmd", " ", 1), F.col("proto") == "webhdfs")
-    found = found.select(
-        "line",
-        "is_usual",
-        F.when(F.col("head").rlike(USUAL_STAMP), at).alias("at"),
-        F.expr(_ALLOWED).alias("allowed"),
-        "cmd",
-        "proto",
-        *(_placed(name).alias(name) for name in ("ugi", "callerContext")),
-        *(F.when(matters, _placed(name)).alias(name) for name in ("src", "dst")),
-    )
-    said = F.concat_ws("", *_OF_EVENTS)
-    usual = (
-        F.col("is_usual") & F.col("at").isNotNull() & ~F.contains(said, F.lit("\N{REPLACEMENT CHARACTER}"))
-    )
-    found = found.withColumn("is_usual", usual)
-    usual = F.col("is_usual")
-    found = found.select(
-        F.when(~usual, F.col("line")).alias("raw"),
-        F.when(usual, F.lit(AUDIT)).alias("form"),
-        *(F.when(usual, F.col(name)).alias(name) for name in ("at", "allowed")),
-        *(F.when(usual, _said(name)).alias(name) for name in _OF_EVENTS),
-    )
-    audit = (column.alias(name) for name, column in _audit().items())
-    return _finished(
-        found.select("raw", "form", "at", "allowed", *audit, F.lit(None).cast("string").alias("detail"))
-    )
+    def events(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return events_of(batches, rules)
+
+    found = lines.selectExpr("cast(value as binary) as line").mapInArrow(events, usual.SCHEMA)
+    form = F.when(F.col("about") == RAW, RAW).otherwise(AUDIT)
+    # What is the same in all of them is not written.
+    return found.withColumns(
+        {"form": form, **{name: F.lit(None).cast(kind) for name, kind in _SAME.items()}}
+    ).select(*_EVENT)
+
+
+_SAME: Final = {"weight": "int", "is_hit": "boolean", "is_failed": "boolean"}
+_EVENT: Final = (
+    "at", "allowed", "user", "cmd", "src", "dst", "is_web", "framework", "weight", "is_hit", "is_failed", "detail",
+    "skeleton", "day", "form", "about",
+)  # fmt: skip
+
+
+_MINUTES: Final = 24 * 60
+_DAYS: Final = 130 * 365
+"""For which changes of the time zone are looked up."""
+
+
+def usual_rules(spark: SparkSession) -> usual.Rules:
+    """Return what executors need to know for usual lines, in the session's time zone."""
+    zone = ZoneInfo(str(spark.conf.get("spark.sql.session.timeZone")))
+
+    def offset(minute: int) -> int:
+        found = dt.datetime.fromtimestamp(60 * minute, zone).utcoffset()
+        assert found is not None
+        return round(found.total_seconds() * 1000)
+
+    breaks, offsets = list[int](), [offset(0)]
+    for day in range(_DAYS):
+        before, after = day * _MINUTES, (day + 1) * _MINUTES
+        if offset(after) == offsets[-1]:
+            continue
+        while after - before > 1:
+            middle = (before + after) // 2
+            before, after = (middle, after) if offset(middle) == offsets[-1] else (before, middle)
+        offsets.append(offset(after))
+        # As Java: of an hour that is doubled it is the first, and one that is left out has the offset before it.
+        breaks.append(60_000 * after + max(offsets[-2:]))
+    return usual.Rules(frozenset(EVENTS), READS, CHANGES, REST, RAW, tuple(breaks), tuple(offsets))
 
 
 def fields(lines: DataFrame) -> DataFrame:
@@ -293,15 +315,18 @@ def _events_and_blanks(lines: DataFrame) -> DataFrame:
             .alias(name)
         )
 
-    return _finished(
-        found.select(
-            F.lit(None).cast("string").alias("raw"),
-            "form",
-            *(by_form(name) for name in others if name != "is_web"),
-            (is_access | others["is_web"]).alias("is_web"),
-            F.when(F.col("form") == UNKNOWN, masked).alias("detail"),
-        )
+    found = found.select(
+        "form",
+        *(by_form(name) for name in others if name != "is_web"),
+        (is_access | others["is_web"]).alias("is_web"),
+        F.when(F.col("form") == UNKNOWN, masked).alias("detail"),
     )
+    reads = _reads(F.col("cmd"), F.col("is_web"))
+    changes = F.col("cmd").isin(*EVENTS) & (F.col("form") == AUDIT)
+    about = F.when(reads, READS).when(changes, CHANGES).otherwise(REST)
+    has_path = F.col("about").isin(READS, CHANGES) | is_ranger
+    found = found.withColumn("about", about)
+    return _finished(found.withColumns({name: F.when(has_path, _canonical(name)) for name in ("src", "dst")}))
 
 
 def _audit() -> dict[str, Column]:
@@ -320,33 +345,21 @@ def _audit() -> dict[str, Column]:
 
 
 def _finished(found: DataFrame) -> DataFrame:
-    """Bring paths into one spelling, leave out those that do not matter, and add `day` and `skeleton`."""
-    has_path = _matters(F.col("cmd"), F.col("is_web")) | (F.col("form") == RANGER)
-    found = found.withColumns(
-        {
-            "src": F.when(has_path, _canonical("src")),
-            "dst": F.when(has_path, _canonical("dst")),
-            "day": F.to_date(F.timestamp_millis("at")),
-        }
-    )
+    """Add `day` and `skeleton`; what no proxy keeps is not about a read."""
     skeleton = F.when(
-        _reads(F.col("cmd"), F.col("is_web")) & F.expr(_IS_CACHEABLE),
-        F.regexp_replace("src", VARIES, VARIABLE),
+        (F.col("about") == READS) & F.expr(_IS_CACHEABLE), F.regexp_replace("src", VARIES, VARIABLE)
     )
-    return found.withColumn("skeleton", skeleton)
+    found = found.withColumns({"day": F.to_date(F.timestamp_millis("at")), "skeleton": skeleton})
+    is_kept = (F.col("about") != READS) | F.col("skeleton").isNotNull()
+    return found.withColumn("about", F.when(is_kept, F.col("about")).otherwise(REST))
 
 
 def _reads(cmd: Column, is_web: Column) -> Column:
     return (cmd == "getfileinfo") | ((cmd == "open") & is_web)
 
 
-def _matters(cmd: Column, is_web: Column) -> Column:
-    """Whether the paths matter: of what asks for a status, and of what changes one."""
-    return _reads(cmd, is_web) | cmd.isin(*EVENTS)
-
-
 _IS_CACHEABLE: Final = (
-    "startswith(src, '/') and length(src) <= 8000 and (not contains(src, '/.') or"
+    "startswith(src, '/') and (octet_length(src) <= 8000 or length(src) <= 8000) and (not contains(src, '/.') or"
     r" not (src rlike '/[.]{1,2}(/|$)' or startswith(src, '/.reserved') or concat(src, '/') like '%/.snapshot/%'))"
 )
 """As `nncache.hadoop.paths.is_cacheable`."""

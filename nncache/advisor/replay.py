@@ -9,7 +9,7 @@ Reads over WebHDFS and over RPC are answered apart, as if the others did not go 
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 LOW, HIGH = 0, 1
 ASSUMPTIONS = (LOW, HIGH)
@@ -67,14 +67,20 @@ class Rules(NamedTuple):
 
 
 class _Asker:
-    """A user who reads a path: the last read, which an OPEN right after it takes back."""
+    """A user who reads a path: the last read, which an OPEN right after it takes back, and until when reads are hits.
 
-    __slots__ = ("at", "counts", "undo")
+    Nearly all reads are hits, so that these are counted at once: before `until`, unless something was forgotten.
+    """
+
+    __slots__ = ("at", "counts", "sums", "undo", "until", "version")
 
     def __init__(self) -> None:
         self.at = NEVER
         self.counts: tuple[int, ...] = ()
         self.undo: list[tuple[dict[str, int], str, int | None]] = []
+        self.until = NEVER  # at both ends, and in the same bucket, of which `sums` has the counts
+        self.sums: list[int] = []
+        self.version = 0  # of the directory, when `until` was found
 
 
 class Folder:
@@ -98,19 +104,37 @@ class Folder:
         self._gone: str | None = None  # what was removed with all below: the directory or one above it
         self._open_until: dict[str, int] = {}  # for LOW
         self._askers: dict[tuple[str, str, bool], _Asker] = {}
+        self._version = 0  # of what is kept: whenever something is forgotten
         self._protocols: set[bool] = set()  # over which something was read
         self._globs: dict[tuple[str, bool], int] = {}  # of the paths that were read, and of who has a right
 
-    def take(self, rows: Iterable[Row]) -> None:
-        """Replay more rows."""
-        for row in rows:
-            if row.directory != self._directory:
-                self._directory = row.directory
+    def take(self, rows: Iterable[tuple[str, int, int, str, str, int, bool, int]]) -> None:
+        """Replay more rows, each as in `Row`."""
+        gaps = self.gaps
+        for plain in rows:
+            directory, at, kind, path, user, glob, is_web, weight = plain
+            if directory != self._directory:
+                self._directory = directory
                 self._begin()
-            kind = row.kind
             if kind == READ:
-                self._read(row)
-            elif kind == DENIED:
+                asker = self._askers.get((path, user, is_web))
+                if asker is None or at >= asker.until or asker.version != self._version:
+                    self._read(Row(*plain))
+                    continue
+                if at > asker.at:
+                    gaps[glob, ((at - asker.at) // 1000).bit_length()] += 1
+                asker.at = at
+                if asker.undo:
+                    asker.undo = []
+                asker.counts = weight, weight, 0, weight, 0
+                sums = asker.sums
+                sums[0] += weight
+                sums[1] += weight
+                sums[3] += weight
+                continue
+            row = Row(*plain)
+            self._version += 1
+            if kind == DENIED:
                 self._denied(row)
             elif kind == OPENED:
                 self._opened(row)
@@ -141,11 +165,16 @@ class Folder:
         elif at > asker.at:
             self.gaps[glob, ((at - asker.at) // 1000).bit_length()] += 1
         asker.at = at
-        asker.undo.clear()
+        asker.undo = []
         hits_low, calls_low = self._answer(row, LOW, asker, counts)
         hits_high, calls_high = self._answer(row, HIGH, asker, counts)
         asker.counts = weight, hits_low, calls_low, hits_high, calls_high
         self._add(at, counts, asker.counts)
+        if at >= self._rules.counted_from:
+            kept = (self._entries[2 * is_web + each].get(path, NEVER) for each in ASSUMPTIONS)
+            proven = (self._rights[2 * is_web + each].get(user, NEVER) for each in ASSUMPTIONS)
+            asker.until = min(*kept, *proven, (at // self._rules.bucket_ms + 1) * self._rules.bucket_ms)
+            asker.sums, asker.version = counts, self._version
 
     def _answer(self, row: Row, assumption: int, asker: _Asker, counts: list[int]) -> tuple[int, int]:
         """Return how many of the reads that a row stands for are hits, and the calls for the others."""
@@ -204,7 +233,7 @@ class Folder:
             else:
                 table[key] = before
         self._add(row.at, self._count(row.glob, row.is_web, row.at), asker.counts, -1)
-        asker.undo.clear()
+        asker.undo = []
         asker.counts = ()
 
     # -- changes -------------------------------------------------------------------------------------
@@ -264,14 +293,14 @@ def _name_chars(path: str) -> int:
     return len(path) - path.rfind("/") - 1
 
 
-def fold(rules: Rules, columns: Iterable[Sequence[Sequence[object]]]) -> Iterator[tuple[object, ...]]:
+def fold(rules: Rules, columns: Iterable[Sequence[Sequence[Any]]]) -> Iterator[tuple[object, ...]]:
     """Replay batches of columns, in the order of `Row`; yield the counts in the end.
 
     A count is glob, protocol, bucket and `COUNTED`; a row of `gaps` is glob, None, the power of two and how many.
     """
     folder = Folder(rules)
     for batch in columns:
-        folder.take(map(Row._make, zip(*batch, strict=True)))
+        folder.take(zip(*batch, strict=True))
     for (glob, is_web, bucket), counts in folder.counts.items():
         yield (glob, is_web, bucket, *counts)
     padding = (0,) * (len(COUNTED) - 1)

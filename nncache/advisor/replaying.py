@@ -13,7 +13,7 @@ from pyspark import cloudpickle
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
 
-from nncache.advisor import replay
+from nncache.advisor import parse, replay
 from nncache.advisor.footprints import EVENTS, Kind, Mark, marks_of
 from nncache.advisor.replay import COUNTED, Rules
 
@@ -23,6 +23,9 @@ cloudpickle.register_pickle_by_value(replay)  # type: ignore[no-untyped-call]  #
 _COUNTS: Final = ", ".join(f"{name} long" for name in COUNTED)
 _SCHEMA: Final = f"glob int, is_web boolean, bucket long, {_COUNTS}"
 _ROW: Final = ("directory", "at", "kind", "path", "user", "glob", "is_web", "weight")
+_ROWS_OF_A_TASK: Final = 1_000_000
+_MOST_BROADCAST: Final = 200_000
+"""Places of directories that go to all executors, so that changes need not be moved."""
 
 
 def rows(reads: DataFrame, events: DataFrame) -> DataFrame:
@@ -52,7 +55,9 @@ def rows(reads: DataFrame, events: DataFrame) -> DataFrame:
 def _changes(directories: DataFrame, events: DataFrame) -> DataFrame:
     spark = events.sparkSession
     table = _table(spark)
-    changed = events.where(F.col("allowed") & F.col("cmd").isin(*EVENTS)).join(F.broadcast(table), "cmd")
+    changed = events.where((F.col("about") == parse.CHANGES) & F.col("allowed")).join(
+        F.broadcast(table), "cmd"
+    )
     sources = F.when(
         (F.col("cmd") == "concat") & F.col("src").startswith("["),
         F.split(F.expr("substr(src, 2, length(src) - 2)"), ", "),
@@ -72,7 +77,9 @@ def _changes(directories: DataFrame, events: DataFrame) -> DataFrame:
     )
     below = F.transform(above, lambda path: F.concat(F.lit("below "), path))
     holds = F.array(F.concat(F.lit("holds "), F.col("directory")))
-    places = directories.select("directory", F.explode(F.concat(below, holds)).alias("place"))
+    places = directories.select("directory", F.explode(F.concat(below, holds)).alias("place")).persist()
+    if places.count() <= _MOST_BROADCAST:
+        places = F.broadcast(places)
     place = F.when(F.col("is_below"), F.concat(F.lit("below "), "path")).otherwise(
         F.concat(F.lit("holds "), _parent(F.col("path")))
     )
@@ -109,19 +116,34 @@ def _parent(path: Column) -> Column:
 
 def replayed(rows: DataFrame, rules: Rules, partitions: int) -> DataFrame:
     """Return the counts by glob, protocol and bucket, and gaps between reads (`is_web` null), as `replay.fold` says."""
-    ordered = rows.select(*_ROW).repartition(partitions, "directory")
-    ordered = ordered.sortWithinPartitions(
-        "directory", "at", "kind", "path", "user", "glob", "is_web", "weight"
-    )
+    # Spark compares the first column by 8 bytes: a hash tells directories apart by these, and paths do not.
+    spread = F.xxhash64("directory").alias("spread")
+    ordered = rows.select(spread, *_ROW).repartition(partitions, "directory")
+    ordered = ordered.sortWithinPartitions("spread", *_ROW).drop("spread")
     return ordered.mapInArrow(on_executors(rules), _SCHEMA)
+
+
+def tasks_for(reads: float, least: int) -> int:
+    """Return in how many tasks so many reads are replayed, so that each sorts its rows in memory."""
+    return max(least, int(reads) // _ROWS_OF_A_TASK)
 
 
 def on_executors(rules: Rules) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return what replays one partition, and needs nothing of ours to be unpickled."""
     replay_rows, names = replay.fold, ("glob", "is_web", "bucket", *COUNTED)
 
+    def values(column: pa.Array) -> list[object]:
+        """Return them as Python has them; an equal text is the same object, of which the hash is known."""
+        if column.null_count:
+            return column.to_pylist()  # type: ignore[no-any-return]  # pyarrow has no types
+        if not pa.types.is_string(column.type):
+            return column.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]  # as above
+        texts = column.dictionary_encode()
+        known = texts.dictionary.to_pylist()
+        return [known[place] for place in texts.indices.to_numpy().tolist()]
+
     def fold(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        columns = (tuple(column.to_pylist() for column in batch.columns) for batch in batches)
+        columns = (tuple(map(values, batch.columns)) for batch in batches)
         found = list(replay_rows(rules, columns))
         if found:
             types = (pa.int32(), pa.bool_(), *[pa.int64()] * (len(names) - 2))

@@ -1,10 +1,11 @@
 """From logs to advice, stage by stage. (nncache/advisor/run.py)"""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
@@ -22,6 +23,7 @@ SHORT_MS: Final = 3 * HOUR_MS
 """A log that spans less is shown by minutes."""
 MOST_SKELETONS: Final = 200_000
 DRILLS: Final = 2
+_MOST_NAMES: Final = 20
 SPARSE: Final = 20
 """Reads for each path below which a skeleton may mix what is polled with what is read once."""
 
@@ -234,58 +236,67 @@ class _Counted:
         )
 
 
+class _Sums:
+    """Calls and reads of a status, by a property of the calls."""
+
+    def __init__(self) -> None:
+        self.of: dict[Any, tuple[int, int]] = {}
+
+    def add(self, name: object, calls: int, statuses: int) -> None:
+        before = self.of.get(name, (0, 0))
+        self.of[name] = before[0] + calls, before[1] + statuses
+
+    def most(self) -> tuple[tuple[str, int, int], ...]:
+        rows = [(str(name), *counts) for name, counts in self.of.items()]
+        return tuple(sorted(rows, key=lambda row: (-row[1], row[0]))[:_MOST_NAMES])
+
+
 def _counted(events: DataFrame) -> _Counted:
-    """Count by hour, or by minute of a short log. Each scan reads the few columns that it groups by."""
-    is_known = F.col("form") != parse.UNKNOWN
-    first, last = events.where(is_known).agg(F.min("at"), F.max("at")).collect()[0]
-    span_ms = 0 if first is None else last - first
-    bucket_ms = MINUTE_MS if span_ms < SHORT_MS else HOUR_MS
-    bucket = F.floor(F.col("at") / bucket_ms).alias("bucket")
-    grouped = events.groupBy("form", "cmd", "is_web", "is_hit", bucket)
-    counts = grouped.agg(F.count("*").alias("lines"), F.sum("weight").alias("calls")).cache()
+    """Count by hour, or by minute of a short log. Two scans, each of the few columns that it groups by."""
+    minute = F.floor(F.col("at") / MINUTE_MS).alias("minute")
+    grouped = events.groupBy("form", "cmd", "is_web", "is_hit", minute)
+    lines, calls = F.count("*").alias("lines"), F.sum("weight").alias("calls")
+    counts = grouped.agg(lines, calls, F.min("at").alias("first"), F.max("at").alias("last")).persist()
+    is_status = F.when(F.col("cmd") == "getfileinfo", F.col("weight")).otherwise(0)
+    grouped = events.groupBy("form", "is_hit", "user", "framework")
+    callers = grouped.agg(calls, F.sum(is_status).alias("of_status")).persist()
     try:
-        return _counted_from(counts, events, first or 0, last or 0, bucket_ms)
+        return _counted_from(counts, callers, events)
     finally:
         counts.unpersist()
+        callers.unpersist()
 
 
-def _counted_from(counts: DataFrame, events: DataFrame, first: int, last: int, bucket_ms: int) -> _Counted:
-    forms = counts.groupBy("form").agg(F.sum("lines").alias("lines")).collect()
-    lines = {row["form"]: row["lines"] for row in forms}
-    has_audit, unknown = parse.AUDIT in lines, lines.get(parse.UNKNOWN, 0)
-    is_call = _counts(has_audit=has_audit)
-    load, each = counts.where(is_call), events.where(is_call).withColumn("calls", F.col("weight"))
-    is_status = F.col("cmd") == "getfileinfo"
-    statuses = F.sum(F.when(is_status, F.col("calls")).otherwise(0)).alias("statuses")
-    calls = F.sum("calls").alias("calls")
-    asked = {
-        row["bucket"]: (row["calls"], row["statuses"])
-        for row in load.groupBy("bucket").agg(calls, statuses).collect()
-    }
+def _counted_from(counts: DataFrame, callers: DataFrame, events: DataFrame) -> _Counted:
+    is_known = F.col("form") != parse.UNKNOWN
+    first, last = counts.where(is_known).agg(F.min("first"), F.max("last")).collect()[0]
+    span_ms = 0 if first is None else last - first
+    bucket_ms = MINUTE_MS if span_ms < SHORT_MS else HOUR_MS
+    bucket = F.floor(F.col("minute") * MINUTE_MS / bucket_ms).alias("bucket")
+    counted = counts.groupBy("form", "cmd", "is_web", "is_hit", bucket)
+    found = counted.agg(F.sum("lines").alias("lines"), F.sum("calls").alias("calls")).collect()
+    lines = Counter[str]()
+    for row in found:
+        lines[row["form"]] += row["lines"]
+    has_audit, unknown = parse.AUDIT in lines, lines[parse.UNKNOWN]
+    asked, by_command, sums = _Sums(), _Sums(), Counter[str]()
+    for row in found:
+        if row["form"] == parse.AUDIT or (row["form"] == parse.ACCESS and (row["is_hit"] or not has_audit)):
+            cmd, calls = row["cmd"], row["calls"]
+            statuses = calls if cmd == "getfileinfo" else 0
+            asked.add(row["bucket"], calls, statuses)
+            by_command.add(cmd, calls, statuses)
+            sums["statuses"] += statuses
+            sums["web"] += statuses if row["is_web"] else 0
+            sums["opened"] += calls if cmd == "open" and row["is_web"] else 0
     by_application = F.coalesce("framework", F.lit("(no caller context)"))
-    loads = tuple(
-        Load(
-            title=title,
-            rows=tuple(
-                (str(row["name"]), row["calls"], row["statuses"])
-                for row in found.groupBy(name.alias("name"))
-                .agg(calls, statuses)
-                .orderBy(F.desc("calls"), "name")
-                .limit(20)
-                .collect()
-            ),
-        )
-        for title, found, name in (
-            ("command", load, F.col("cmd")),
-            ("user", each, F.col("user")),
-            ("application", each, by_application),
-        )
-    )
-    is_web = F.col("is_web")
-    web = F.sum(F.when(is_status & is_web, F.col("calls")).otherwise(0)).alias("web")
-    opened = F.sum(F.when((F.col("cmd") == "open") & is_web, F.col("calls")).otherwise(0)).alias("opened")
-    (sums,) = load.agg(statuses, web, opened).collect()
-    of_open = min(sums["opened"] or 0, sums["web"] or 0)
+    each = callers.where(_counts(has_audit=has_audit))
+    loads = [Load(title="command", rows=by_command.most())]
+    for title, name in (("user", F.col("user")), ("application", by_application)):
+        grouped = each.groupBy(name.alias("name")).agg(F.sum("calls"), F.sum("of_status"))
+        rows = grouped.orderBy(F.desc("sum(calls)"), "name").limit(_MOST_NAMES).collect()
+        loads.append(Load(title=title, rows=tuple((str(row[0]), row[1], row[2]) for row in rows)))
+    of_open = min(sums["opened"], sums["web"])
     examples = events.where(F.col("form") == parse.UNKNOWN).select("detail").limit(3)
     checks = (
         events.where(F.col("form") == parse.RANGER).groupBy("user", "cmd").agg(F.sum("weight").alias("calls"))
@@ -295,15 +306,15 @@ def _counted_from(counts: DataFrame, events: DataFrame, first: int, last: int, b
         lines=sum(lines.values()),
         unknown=unknown,
         examples=tuple(row["detail"] for row in examples.collect()) if unknown else (),
-        first_ms=first,
-        last_ms=last,
+        first_ms=first or 0,
+        last_ms=last or 0,
         bucket_ms=bucket_ms,
         has_audit=has_audit,
-        statuses_web=(sums["web"] or 0) - of_open,
-        statuses_rpc=(sums["statuses"] or 0) - (sums["web"] or 0),
+        statuses_web=sums["web"] - of_open,
+        statuses_rpc=sums["statuses"] - sums["web"],
         of_open=of_open,
-        asked=asked,
-        loads=loads,
+        asked=asked.of,
+        loads=tuple(loads),
         ranger=tuple((row["user"], row["cmd"], row["calls"]) for row in checks.collect())
         if parse.RANGER in lines
         else (),
@@ -322,7 +333,8 @@ def _counts(*, has_audit: bool) -> Column:
 
 def _reads(events: DataFrame, question: Question, *, has_audit: bool) -> DataFrame:
     """Return the reads of a status, and what was opened over WebHDFS, that may be replayed."""
-    reads = events.where(F.col("skeleton").isNotNull() & ~F.col("is_failed") & _counts(has_audit=has_audit))
+    is_read = F.col("about") == parse.READS
+    reads = events.where(is_read & ~F.col("is_failed") & _counts(has_audit=has_audit))
     reads = reads.select("at", "cmd", "allowed", "src", "user", "is_web", "weight", "skeleton")
     if question.sample < 1:
         directory = F.regexp_replace("src", "/[^/]*$", "")
@@ -413,7 +425,8 @@ def _replayed(
         F.col(f"glob_{depth}"),
     )
     reads = reads.withColumn("glob", glob).where(F.col("glob").isNotNull())
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
+    most = sum(each.reads for each in candidates.values())
+    partitions = replaying.tasks_for(most, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
     rows = replaying.rows(reads, events)
     return [tuple(row) for row in replaying.replayed(rows, rules, partitions).collect()]
 

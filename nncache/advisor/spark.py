@@ -12,8 +12,8 @@ _PARTITIONS_OF_A_CORE: Final = 2
 _MOST_BYTECODE: Final = "8000"
 """Java compiles no larger method (HotSpot's HugeMethodLimit): Spark then splits what it generates for a line."""
 
-_DAYS_AT_ONCE: Final = "8"
-"""Days of one file of lines up to this many are written side by side; beyond, Spark sorts the rows by day."""
+_WRITTEN_AT_ONCE: Final = "16"
+"""So many folders of a day's events are written side by side by a task; beyond, Spark sorts the rows by folder."""
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def session(master: str | None, time_zone: str) -> Iterator[SparkSession]:
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     builder = SparkSession.builder.appName("nncache advise").config("spark.sql.session.timeZone", time_zone)
     builder = builder.config("spark.sql.codegen.hugeMethodLimit", _MOST_BYTECODE)
-    builder = builder.config("spark.sql.maxConcurrentOutputFileWriters", _DAYS_AT_ONCE)
+    builder = builder.config("spark.sql.maxConcurrentOutputFileWriters", _WRITTEN_AT_ONCE)
     if master is not None:
         builder = builder.master(master)
     if not is_submitted and (master is None or master.startswith("local")):

@@ -18,7 +18,6 @@ import click
 import psutil
 from pyspark.sql import SparkSession
 
-from nncache.advisor import parse
 from nncache.advisor.command import against_truth
 from nncache.advisor.generating import generated_lines, generated_truth
 from nncache.advisor.generator import Spec
@@ -106,41 +105,37 @@ def _no_doubles(spark: SparkSession) -> object:
 @click.option("--lines", default=MILLION, show_default=True)
 @click.option("--seed", default=1, show_default=True)
 @click.option("--hot", is_flag=True, help="One user has all that is planted.")
-@click.option(
-    "--unwritten", is_flag=True, help="Parse what executors generate, without a log: its cost is in parsing."
-)
+@click.option("--log", "written", help="A log that is there, instead of one that is generated.")
 @click.option("--master", default="local[2]", show_default=True)
-def main(*, lines: int, seed: int, hot: bool, unwritten: bool, master: str) -> None:
+def main(*, lines: int, seed: int, hot: bool, written: str | None, master: str) -> None:
     """Generate, ask for advice, and print what it costs."""
     spec = Spec(lines, parts=max(8, lines // MILLION), seed=seed, hot=hot)
     folder = Path(tempfile.mkdtemp(prefix="nncache-cost-"))
     log, events = str(folder / "log"), str(folder / "events.parquet")
     try:
-        with session(master, "UTC") as spark, Stages() as stages:
-            if unwritten:
-                stages.begin("generate and parse")
-                parse.write_events(generated_lines(spark, spec), events)
-            else:
-                stages.begin("generate")
+        if written is None:
+            with session(master, "UTC") as spark:
                 generated_lines(spark, spec).write.text(log, compression="gzip")
-            inputs = (events if unwritten else log,)
-            advice = advise(spark, Question(inputs=inputs, events=events, warm_up_s=0.0), stages.begin)
-            stages.begin("count the truth")
-            truths = generated_truth(spark, spec)
-            stages.begin(None)
-            tasks = shares_of_tasks(spark)
+        with Stages() as stages:
+            stages.begin("start Spark")
+            with session(master, "UTC") as spark:
+                question = Question(inputs=(written or log,), events=events, warm_up_s=0.0)
+                advice = advise(spark, question, stages.begin)
+                stages.begin(None)
+                tasks = shares_of_tasks(spark)
+                truths = [] if written else generated_truth(spark, spec)
         compared = against_truth(advice, truths)
     finally:
         shutil.rmtree(folder)
     millions = advice.lines / MILLION
-    used = {name: cpu for name, cpu, _ in stages.costs if name not in {"generate", "count the truth"}}
+    used = {name: cpu for name, cpu, _ in stages.costs}
     click.echo(f"{advice.lines} lines; CPU-seconds for each million:")
     for name, cpu in used.items():
         click.echo(f"  {cpu / millions:7.2f}  {name}")
     click.echo(f"  {sum(used.values()) / millions:7.2f}  in all")
     click.echo(f"memory of all processes at most: {stages.most_bytes / 2**30:.2f} GiB")
     click.echo(f"tasks of the replay: {tasks[0]}, of {tasks[1]} rows at the median, {tasks[2]} at most")
-    for line in compared.lines():
+    for line in compared.lines() if truths else ():
         click.echo(line)
     click.echo(f"repeat: python -m tests.advisor.cost {' '.join(sys.argv[1:])}")
 

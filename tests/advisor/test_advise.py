@@ -65,7 +65,13 @@ def test_of_200_planted_globs_in_ten_million_lines(spark: SparkSession, tmp_path
 def see_both_replays_agree(spark: SparkSession, folder: Path, spec: Spec) -> None:
     """See that Spark and the proxy's own cache agree to the last hit and call, at both ends."""
     advice = advice_about(spark, folder, written(spark, folder, spec))
-    found = happened(line for part in range(spec.parts) for line in lines_of(spec, part))
+    lines = (line for part in range(spec.parts) for line in lines_of(spec, part))
+    # What cannot matter to a proxy, which is most lines, the twin in plain Python is spared.
+    found = happened(
+        line
+        for line in lines
+        if "\tcmd=listStatus\t" not in line and ("\tcmd=open\t" not in line or "\tproto=webhdfs" in line)
+    )
     globs = tuple(each.glob for each in advice.filters)
     for is_web in (True, False):
         sides = [each.web if is_web else each.rpc for each in advice.filters]

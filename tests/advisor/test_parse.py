@@ -1,16 +1,20 @@
 """Lines become what they say, natively and by the twin in plain Python alike."""
 
+import datetime as dt
 import json
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from nncache.advisor import parse
+from nncache.advisor.generator import Spec, lines_of
 from tests.advisor.real_lines import REAL
 from tests.advisor.twin import AuditLine, read_line
 
@@ -86,7 +90,55 @@ def test_the_short_look_and_the_long_one_agree(spark: SparkSession, tmp_path: Pa
     at_length = parse.events(lines).select(shortly.columns)
     assert shortly.exceptAll(at_length).collect() == []
     assert at_length.exceptAll(shortly).collect() == []
-    assert parse.usual_events(lines).where("raw is null").count() > 2_000
+    assert parse.usual_events(lines).where("about != 'raw'").count() > 1_000
+
+
+def test_logs_are_read_plain_and_compressed(spark: SparkSession, tmp_path: Path) -> None:
+    """By files, folders and wildcards."""
+    line = next(lines_of(Spec(2_000, globs=5, parts=1), 0)).encode() + b"\n"
+    (tmp_path / "logs" / "below").mkdir(parents=True)
+    (tmp_path / "logs" / "hdfs-audit.log").write_bytes(line)
+    for suffix, codec in (("gz", "gzip"), ("bz2", "bz2"), ("zst", "zstd")):
+        with pa.CompressedOutputStream(
+            tmp_path / "logs" / "below" / f"hdfs-audit.log.1.{suffix}", codec
+        ) as file:
+            file.write(line)
+    inputs = {
+        "a folder": ["logs"],
+        "files": ["logs/hdfs-audit.log"],
+        "a wildcard": ["logs/below/hdfs-audit.log*"],
+    }
+    found = {
+        name: parse.usual_events(parse.read_lines(spark, [str(tmp_path / each) for each in given]))
+        for name, given in inputs.items()
+    }
+    counts = {name: events.where("form = 'audit'").count() for name, events in found.items()}
+    assert counts == {"a folder": 4, "files": 1, "a wildcard": 3}
+
+
+def test_blank_lines_are_no_events(spark: SparkSession, tmp_path: Path) -> None:
+    """Also where nothing else is in a file."""
+    (tmp_path / "lines.log").write_text("\n\n\r\n")
+    place = str(tmp_path / "events.parquet")
+    parse.write_events(parse.read_lines(spark, [str(tmp_path / "lines.log")]), place)
+    assert parse.read_events(spark, [place]).collect() == []
+
+
+def test_hours_of_a_clock_change_are_read_by_both_looks_alike(spark: SparkSession, tmp_path: Path) -> None:
+    """An hour that is left out and one that is doubled, the last of February, and times that are none."""
+    usual = next(lines_of(Spec(2_000, globs=5, parts=1), 0))[19:]
+    days, minutes = ("2026-03-29", "2026-10-25"), range(0, 300, 30)
+    starts = [f"{day} {minute // 60:02}:{minute % 60:02}:59" for day in days for minute in minutes]
+    starts += ["2024-02-29 00:00:00", "2099-07-01 12:00:00", "1999-12-31 23:59:59"]
+    wrong = ["2026-02-29 00:00:00", "2026-01-01 24:00:00", "2026-01-01 00:60:00", "2026-00-10 00:00:00"]
+    lines = [f"{start}{usual}".encode() for start in (*starts, *wrong)]
+    file = tmp_path / "lines.log"
+    file.write_bytes(b"\n".join(lines) + b"\n")
+    rows = parse.usual_events(parse.read_lines(spark, [str(file)])).where("about != 'raw'").collect()
+    expected = [line.at for line in map(partial(read_line, zone=BERLIN), lines) if line is not None]
+    assert [row["at"] for row in rows] == [at for at in expected if at is not None]
+    assert len(rows) == len(starts)
+    assert {row["day"] for row in rows} >= {dt.date(2026, 3, 29), dt.date(2024, 2, 29)}
 
 
 def test_events_of_an_interrupted_run_are_refused(spark: SparkSession, tmp_path: Path) -> None:
@@ -96,7 +148,7 @@ def test_events_of_an_interrupted_run_are_refused(spark: SparkSession, tmp_path:
     lines = parse.read_lines(spark, [str(file)])
     parse.write_events(lines, place)
     assert parse.read_events(spark, [place]).count() == 2
-    parse.usual_events(lines).write.mode("overwrite").partitionBy("day").parquet(place)
+    parse.usual_events(lines).write.mode("overwrite").partitionBy("day", "form", "about").parquet(place)
     with pytest.raises(ValueError, match=r"events.parquet: the run that wrote it was interrupted"):
         parse.read_events(spark, [place])
 

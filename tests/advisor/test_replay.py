@@ -135,6 +135,14 @@ def test_what_is_before_the_counted_time_fills_the_cache() -> None:
     assert totals([read(0), read(10)], Rules(counted_from=5))[True][:5] == [1, 1, 0, 1, 0]
 
 
+def test_what_is_believed_ends_in_its_moment() -> None:
+    """A right of 300 s; what is read in that moment is asked for, and counts in the bucket that begins with it."""
+    assert totals([read(0), read(299_999), read(300_000), read(300_001)])[True][1] == 2
+    folder = Folder(Rules(bucket_ms=1_000))
+    folder.take([read(0), read(999), read(1_000), read(1_999), read(2_000)])
+    assert {key[2]: counts[:2] for key, counts in folder.counts.items()} == {0: [2, 1], 1: [2, 2], 2: [1, 1]}
+
+
 def test_what_is_kept_is_counted_until_it_is_forgotten() -> None:
     """Of the high end: entries, rights, directories, who asks, and the characters of last names."""
     found = totals([read(0), read(1, "/u/a/zz"), read(2, user="bob")])[True]
