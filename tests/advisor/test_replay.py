@@ -177,6 +177,13 @@ def test_gaps_and_changes_are_counted_by_glob() -> None:
     }
 
 
+def test_reads_of_one_moment_have_no_gap() -> None:
+    """Also where the second one is asked for again."""
+    folder = Folder(Rules())
+    folder.take([read(0), change(0, Kind.TOUCHED), read(0)])
+    assert list(folder.gaps) == [(0, CHANGES)]
+
+
 def test_a_directory_that_is_made_again_is_bracketed() -> None:
     """At the high end it was there and nothing changed; once it is known to be gone both ends forget."""
     again = [read(0), change(1, Kind.BELOW_MADE, "/u/a"), read(2)]
