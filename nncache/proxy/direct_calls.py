@@ -250,12 +250,20 @@ class DirectCalls:
         self.errors = 0
 
     def begin(self, request: Request) -> BegunDirectly:
-        """Answer a GET without a body, or send the call that it asks for.
-
-        An exception is an internal error, and the NameNode has not been asked.
-        """
-        if not is_webhdfs(request.target) or not _LEFT_TO_THE_HANDLER.isdisjoint(request.names):
+        """Answer a GET without a body, or send the call that it asks for."""
+        try:
+            if not is_webhdfs(request.target) or not _LEFT_TO_THE_HANDLER.isdisjoint(request.names):
+                return None
+            return self._begin(request)
+        except Exception:  # noqa: BLE001 - FailToNameNode: the handler has it, whatever it is
+            self._note_error()
             return None
+
+    def _note_error(self) -> None:
+        self.errors += 1
+        _log.exception("internal error while a request was begun; it goes on with a task")
+
+    def _begin(self, request: Request) -> BegunDirectly:
         record = request.record = Exchange(request.method, request.target, request.peer, self._clock())
         record.request_id = request.first(b"x-request-id")
         reading = request.reading = read_request(request.method, request.target, request.fields, request.peer)
@@ -294,9 +302,8 @@ class DirectCalls:
         try:
             if not call.begin():
                 return None
-        except Exception:  # noqa: BLE001 - FailToNameNode: nothing was sent, and the handler goes on
-            self.errors += 1
-            _log.exception("internal error while a call was sent; it goes on with a task")
+        except Exception:  # noqa: BLE001 - as in `begin`; nothing was sent
+            self._note_error()
             return None
         self.under_way += 1
         return call
