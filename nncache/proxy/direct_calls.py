@@ -7,7 +7,8 @@ A request is begun here in the turn of the loop in which its head was read. What
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, assert_never
 
 from nncache.cache.decisions import Fetch, Forward, Join, Serve, Wait
 from nncache.cache.metadata_cache import MetadataCache
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from nncache.proxy.front_end import FrontEnd
 
 _log = logging.getLogger(__name__)
+
+_P = ParamSpec("_P")
 
 _LEFT_TO_THE_HANDLER: Final = frozenset({b"authorization", b"expect", b"if-none-match", b"prefer"})
 """Request fields that ask for more than one answer at once: a ticket that a NameNode takes only once, an interim reply,
@@ -113,13 +116,11 @@ class PassedOn(DirectCall):
     def replied(self, reply: UpstreamReply) -> None:
         """Pass it on."""
         self._left()
-        calls, record, connection = self._calls, self._record, self.request.connection
-        try:
-            response = calls.answers.passed_on(record, reply, self._why, is_secure=connection.is_over_tls)
-        except Exception as error:  # noqa: BLE001 - the last line of defence: logged, counted, answered
-            response = failed(record, error)
-        calls.ended(record, response)
-        connection.replied(self.request, response)
+        is_secure = self.request.connection.is_over_tls
+        made = self._calls.answers.passed_on
+        self._calls.reply(
+            self.request, self._record, made, self._record, reply, self._why, is_secure=is_secure
+        )
 
     def hand_over(self) -> Begun:
         """Return what was sent."""
@@ -202,25 +203,15 @@ class Fill(DirectCall):
             return
         result = self._flight.done.result() if self._flight.done.done() else None
         answer = from_namenode(self._asked, self._reply, result)
-        try:
-            response = calls.answers.plain(
-                self.request, record, self._reading, answer, is_secure=connection.is_over_tls
-            )
-        except Exception as error:  # noqa: BLE001 - as above
-            response = failed(record, error)
-        calls.ended(record, response)
-        connection.replied(self.request, response)
+        made, is_secure = calls.answers.plain, connection.is_over_tls
+        calls.reply(
+            self.request, record, made, self.request, record, self._reading, answer, is_secure=is_secure
+        )
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-
-def failed(record: Exchange, error: Exception) -> RawResponse:
-    """Return what is sent in place of a reply that could not be made."""
-    record.result = Result.FAILED
-    return bug_reply(error)
 
 
 BegunDirectly: TypeAlias = DirectCall | RawResponse | None
@@ -250,20 +241,12 @@ class DirectCalls:
         self.errors = 0
 
     def begin(self, request: Request) -> BegunDirectly:
-        """Answer a GET without a body, or send the call that it asks for."""
-        try:
-            if not is_webhdfs(request.target) or not _LEFT_TO_THE_HANDLER.isdisjoint(request.names):
-                return None
-            return self._begin(request)
-        except Exception:  # noqa: BLE001 - FailToNameNode: the handler has it, whatever it is
-            self._note_error()
+        """Answer a GET without a body, or send the call that it asks for.
+
+        An exception is an internal error, and the NameNode has not been asked.
+        """
+        if not is_webhdfs(request.target) or not _LEFT_TO_THE_HANDLER.isdisjoint(request.names):
             return None
-
-    def _note_error(self) -> None:
-        self.errors += 1
-        _log.exception("internal error while a request was begun; it goes on with a task")
-
-    def _begin(self, request: Request) -> BegunDirectly:
         record = request.record = Exchange(request.method, request.target, request.peer, self._clock())
         record.request_id = request.first(b"x-request-id")
         reading = request.reading = read_request(request.method, request.target, request.fields, request.peer)
@@ -302,8 +285,9 @@ class DirectCalls:
         try:
             if not call.begin():
                 return None
-        except Exception:  # noqa: BLE001 - as in `begin`; nothing was sent
-            self._note_error()
+        except Exception:  # noqa: BLE001 - FailToNameNode: nothing was sent, and the handler goes on
+            self.errors += 1
+            _log.exception("internal error while a call was sent; it goes on with a task")
             return None
         self.under_way += 1
         return call
@@ -314,6 +298,23 @@ class DirectCalls:
         self.under_way += 1
         self.ended(record, response)
         return response
+
+    def reply(
+        self,
+        request: Request,
+        record: Exchange,
+        make: Callable[_P, RawResponse],
+        *args: _P.args,
+        **named: _P.kwargs,
+    ) -> None:
+        """Count a request, and send the reply that is made of the arguments; an internal error becomes one."""
+        try:
+            response = make(*args, **named)
+        except Exception as error:  # noqa: BLE001 - the last line of defence: logged, counted, answered
+            record.result = Result.FAILED
+            response = bug_reply(error)
+        self.ended(record, response)
+        request.connection.replied(request, response)
 
     def ended(self, record: Exchange, response: RawResponse | None) -> None:
         """Count a request that ended here, with this reply if its client is there."""

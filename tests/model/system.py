@@ -16,8 +16,10 @@ from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.change import EverythingUnknown, Footprint
 from nncache.invalidation.consumer import Consumer
 from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Server
 from nncache.proxy.direct_calls import DirectCall, DirectCalls
 from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Header, Headers
 from nncache.proxy.settings import ProxySettings
 from tests.invalidation.fakes import FakePool
@@ -108,7 +110,8 @@ class System:
         )
         self.front_end = FrontEnd(self.cache, self.upstream, self.queries, self.consumer, proxy, clock)
         self.front_end.hit_memory = self.fast_path
-        self._direct = DirectCalls(self.front_end, self.cache, cast("Any", self.upstream), clock)
+        calls = DirectCalls(self.front_end, self.cache, cast("Any", self.upstream), clock)
+        self._server = Server(self.front_end.handle, cast("Any", None), LimitSettings(), calls)
         self._reads = 0  # of which every other one is begun without a task
         self._background: list[asyncio.Task[Any]] = []
         self._clients: dict[asyncio.Task[Any], None] = {}  # in the order in which they came
@@ -341,7 +344,7 @@ class System:
         self._reads += 1
         if self._reads % 2:
             return None
-        begun = self._direct.begin(request)  # type: ignore[arg-type]  # as much as it looks at
+        begun = self._server.begin(request)  # type: ignore[arg-type]  # as much as it looks at
         assert not isinstance(begun, DirectCall), "no connection is open at once"
         return begun
 

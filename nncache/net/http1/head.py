@@ -308,7 +308,7 @@ def read_field(line: bytes) -> tuple[bytes, Field]:
     """Read one line: the name in small letters, and the field.
 
     Raises:
-        FieldError: it is none.
+        FieldError: the line is no field.
     """
     match = _FIELD.fullmatch(line)
     if match is None:

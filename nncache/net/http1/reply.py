@@ -42,7 +42,7 @@ class HeadKind:
 
     Attributes:
         head: one without the cookie.
-        cookie_at: where in its fields the cookie stands; None: there is none.
+        cookie_at: where in the fields the cookie stands; None: such heads have no cookie.
         derived: what a reader of such heads has found out about all of them.
     """
 
@@ -136,9 +136,8 @@ def _around_cookie(head: bytes) -> tuple[bytes, bytes, bytes]:
 _KINDS: Final[dict[tuple[bytes, bytes], HeadKind]] = {}
 """By what stands before and behind the cookie."""
 
-_NOT_COMMON: Final = frozenset(
-    {b"connection"}
-)  # may say that other fields, the cookie too, are not to be passed on
+_COMMON: Final = REPEATED - {b"connection"}
+"""Fields of a kind. `Connection` may say that other fields, the cookie too, are not to be passed on."""
 
 
 def _remember(start: bytes, end: bytes, read: ReplyHead) -> None:
@@ -147,7 +146,7 @@ def _remember(start: bytes, end: bytes, read: ReplyHead) -> None:
     fields, names = read.fields, read.names
     if at is not None:
         fields, names = (*fields[:at], *fields[at + 1 :]), (*names[:at], *names[at + 1 :])
-    if not REPEATED.issuperset(names) or not _NOT_COMMON.isdisjoint(names):
+    if not _COMMON.issuperset(names):
         return
     if len(_KINDS) >= MAX_KINDS:
         _KINDS.clear()  # nearly all name a second that is over

@@ -235,7 +235,7 @@ class Server:
             return None
         try:
             return self._direct.begin(request)
-        except Exception:  # noqa: BLE001 - FailToNameNode: also a fault in choosing a namespace
+        except Exception:  # noqa: BLE001 - FailToNameNode: the handler has it, whatever it is
             self._bugs += 1
             _log.exception("internal error while a request was begun; it goes on with a task")
             return None
