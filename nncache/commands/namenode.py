@@ -91,10 +91,9 @@ def fsck(*, zookeeper: str, zookeeper_root: str, repair: bool) -> None:
         found = asyncio.run(fsck_of(place, repair=repair))
     except (CoordinationError, NotASnapshotError, SettingError) as error:
         raise StartError(f"the namespace cannot be audited: {error}") from error
+    repaired = set(found.repaired)
     for finding in found.findings:
-        click.echo(
-            f"{'repaired: ' if finding in found.repaired else ''}{finding.kind.value}: {finding.about}"
-        )
+        click.echo(f"{'repaired: ' if finding in repaired else ''}{finding.kind.value}: {finding.about}")
     left = len(found.findings) - len(found.repaired)
     click.echo(f"{found.inodes} inodes, {found.blocks} blocks: {len(found.findings)} findings, {left} left")
     sys.exit(1 if left else 0)

@@ -274,29 +274,39 @@ async def _keep(znodes: LinearizableZnodes, path: str, data: bytes) -> bool:
 
 @contextlib.asynccontextmanager
 async def _turning(turn: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-    """Do what is done each second, from now on; it is done once before the block begins."""
-    await turn()
+    """Do what is done each second, from now on, the first time before the block begins."""
+    said = await _turn_once(turn, "")
     async with asyncio.TaskGroup() as group:
-        turning = group.create_task(_turn(turn))
+        turning = group.create_task(_turn(turn, said))
         try:
             yield
         finally:
             turning.cancel()
 
 
-async def _turn(turn: Callable[[], Awaitable[None]]) -> None:
-    said = ""
+async def _turn(turn: Callable[[], Awaitable[None]], said: str) -> None:
     while True:
         await asyncio.sleep(TURN_EVERY_S)
-        try:
-            await turn()
-            said = ""
-        except NotLeadingError as lost:
-            _log.info("this NameNode no longer leads: %s", lost)
-        except CoordinationError as error:
-            if str(error) != said:
-                _log.warning("the work of this second is left to the next: %s", error)
-            said = str(error)
+        said = await _turn_once(turn, said)
+
+
+async def _turn_once(turn: Callable[[], Awaitable[None]], said: str) -> str:
+    """Do the work of a second; return what kept from it, which is logged unless it was `said` before."""
+    try:
+        await turn()
+    except NotLeadingError as lost:
+        _log.info("this NameNode no longer leads: %s", lost)
+    except CoordinationError as error:
+        if str(error) != said:
+            _log.warning("the work of this second is left to the next: %s", error)
+        return str(error)
+    except DoubledError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a corrupt znode must not end all NameNodes
+        if repr(error) != said:
+            _log.exception("internal error in the work of this second; `nncache fsck` names corrupt znodes")
+        return repr(error)
+    return ""
 
 
 def _identity(directory: Path) -> str:

@@ -12,6 +12,7 @@ from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.audit import Kind
 from nncache.namenode.namespace.inode import Inode, Location, Recovery, encode
+from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.fsck import fsck
 from tests.namenode.fixture import Fixture, new_file
 from tests.namenode.killed_znodes import RacingZnodes
@@ -67,6 +68,7 @@ async def broken(fixture: Fixture, kind: Kind) -> Sequence[Operation]:
         ],
         Kind.STRAY_ORDER: [Create(f"{layout.RECOVER}/{block}", encode(order))],
         Kind.DOOMED: [Create(f"{layout.deletions('dn1')}/{block}", b"")],
+        Kind.UNREADABLE: [Create(f"{layout.RECOVER}/{BLOCK}", b"{")],
     }
     return steps[kind]
 
@@ -98,6 +100,58 @@ async def test_what_is_wrong_is_found_and_repaired(kind: Kind, fixture: Fixture)
     await fixture.namenode.reclaim()
     if kind in REPAIRED:
         assert await fixture.orphans() == []
+
+
+async def test_a_corrupt_znode_costs_no_other(fixture: Fixture) -> None:
+    """It is named and kept, and so is what it may be about: nothing is deleted because of it."""
+    directory, file = [await inode(fixture, path) for path in ("/d", "/d/f")]
+    await fixture.znodes.commit(await broken(fixture, Kind.STRAY_LEASE))
+    corrupt = {
+        layout.inode(file.id): b"{",
+        layout.entry(directory.id, "g"): b"no number",
+        layout.location(file.blocks[0].id): b"[]",
+    }
+    odd = {f"{layout.INODES}/odd": b"{}", f"{layout.TREES}/odd": b"", f"{layout.FILE_SYSTEM}/odd": b""}
+    await fixture.znodes.commit([SetData(path, data) for path, data in corrupt.items()])
+    await fixture.znodes.commit([Create(path, data) for path, data in odd.items()])
+    found = await fsck(fixture.znodes, repair=True)
+    assert {each.about for each in found.findings if each.kind is Kind.UNREADABLE} == {*corrupt, *odd}
+    assert found.repaired == ()
+    for path, data in {**corrupt, **odd}.items():
+        assert (await fixture.znodes.get(path)).data == data
+    await fixture.znodes.commit([Delete(path) for path in odd])
+    await fixture.znodes.commit([SetData(layout.inode(file.id), encode(file))])
+    assert {each.kind for each in (await fsck(fixture.znodes, repair=True)).repaired} == {Kind.STRAY_LEASE}
+
+
+async def test_the_work_of_each_second_goes_on_beside_a_corrupt_znode(
+    fixture: Fixture, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of a NameNode and of a DataNode; it is named once."""
+    odd = [f"{layout.TREES}/0dd", f"{layout.RECOVER}/0dd", f"{layout.deletions('dn1')}/0dd"]
+    await fixture.znodes.commit([Create(path, b"{") for path in odd])
+    block = (await inode(fixture, "/d/f")).blocks[0].id
+    assert await fixture.namenode.delete(fixture.root, "/d/f", recursive=False)
+    for _ in range(2):
+        await fixture.namenode.work()
+        await fixture.datanode.work()
+    assert await fixture.znodes.children(layout.TREES) == ("0dd",)
+    assert await fixture.znodes.children(layout.deletions("dn1")) == ("0dd",)
+    assert not fixture.datanode.holds(block)
+    assert caplog.text.count(f"{layout.TREES}/0dd") == 1
+
+
+async def test_a_datanode_with_a_corrupt_record_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    """The others are used."""
+    znodes = EmbeddedZnodes()
+    await znodes.commit([Create(layout.HEALTH, b"")])
+    for name, record in (("dn1", b"{"), ("dn2", b'{"http": "host:1"}')):
+        await znodes.commit([Create(layout.health(name), record), Create(layout.heartbeat(name), b"")])
+    datanodes = DataNodes({}, znodes)
+    for _ in range(2):
+        await datanodes.look()
+    assert datanodes.of(["dn1", "dn2"]) == ["host:1"]
+    assert caplog.text.count(layout.health("dn1")) == 1
 
 
 async def test_directories_below_each_other_are_lost(fixture: Fixture) -> None:

@@ -1,4 +1,4 @@
-"""No id is given twice, whoever asks."""
+"""Ids of inodes and blocks: none is given twice."""
 
 import asyncio
 

@@ -28,6 +28,7 @@ class Stored:
     recoveries: Mapping[int, Recovery]
     deletions: Mapping[str, AbstractSet[int]]  # blocks that each DataNode may delete
     datanodes: AbstractSet[str]  # those that are there
+    unreadable: AbstractSet[str]  # znodes that are nothing of this; what they are about is not known
 
 
 class Kind(Enum):
@@ -45,6 +46,7 @@ class Kind(Enum):
     UNLEASED = "an open file without its lease"
     STRAY_ORDER = "an order to recover a block that is whole, or gone"
     DOOMED = "a replica that is counted, and may be deleted"
+    UNREADABLE = "a znode that cannot be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ def audit(stored: Stored) -> Iterator[Finding]:
     yield from _blocks(stored)
     yield from _leases(stored)
     yield from _orders(stored)
+    for path in stored.unreadable:
+        yield Finding(Kind.UNREADABLE, path)
 
 
 def _tree(stored: Stored) -> Iterator[Finding]:
@@ -85,20 +89,19 @@ def _tree(stored: Stored) -> Iterator[Finding]:
             yield Finding(Kind.LOST, about, (_unchanged(number, version), link) if can_be_linked else ())
     for number in _circling(stored):
         yield Finding(Kind.LOST, f"{layout.inode(number)} (below itself)")
-    for number in stored.directories - stored.inodes.keys():
-        if not any(directory == number for directory, _ in stored.entries):
-            path = layout.directory(number)
-            yield Finding(Kind.STRAY_DIRECTORY, path, (*_absent(number), Delete(path)))
+    for number in stored.directories - stored.inodes.keys() - {directory for directory, _ in stored.entries}:
+        path = layout.directory(number)
+        yield Finding(Kind.STRAY_DIRECTORY, path, (*_absent(number), Delete(path)))
 
 
 def _circling(stored: Stored) -> Iterator[int]:
     """Yield the inodes that are below themselves."""
     good: set[int] = {ROOT_ID, LIMBO}
     for number in stored.inodes:
-        way: list[int] = []
+        way: set[int] = set()
         at = number
         while at not in good and at in stored.inodes and at not in way:
-            way.append(at)
+            way.add(at)
             at = stored.inodes[at][0].parent
         if at in way:
             yield number
@@ -107,11 +110,12 @@ def _circling(stored: Stored) -> Iterator[int]:
 
 
 def _blocks(stored: Stored) -> Iterator[Finding]:
+    owned = {(block.id, inode.id) for inode, _ in stored.inodes.values() for block in inode.blocks}
     for number, location in stored.locations.items():
+        if (number, location.file) in owned:
+            continue
         held = stored.held.get(number, frozenset[str]())
         found = stored.inodes.get(location.file)
-        if found is not None and any(each.id == number for each in found[0].blocks):
-            continue
         guard = _absent(location.file) if found is None else (_unchanged(location.file, found[1]),)
         yield Finding(
             Kind.STRAY_BLOCK,

@@ -1,5 +1,6 @@
 """Where the DataNodes are, for redirects."""
 
+import logging
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -8,6 +9,8 @@ import msgspec
 from nncache.coordination.zookeeper import Znodes
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.refusal import io_error
+
+_log = logging.getLogger(__name__)
 
 
 class DataNodeRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +29,7 @@ class DataNodes:
         """Begin with some; without znodes there are no others."""
         self._addresses = addresses
         self._znodes = znodes
+        self._unreadable: set[str] = set()  # names whose records were logged
 
     async def look(self) -> None:
         """See which there are."""
@@ -36,12 +40,19 @@ class DataNodes:
         read = await self._znodes.get_many(paths)
         found: dict[str, str] = {}
         for name, record, heartbeat in zip(names, read[::2], read[1::2], strict=True):
-            if record is not None and heartbeat is not None:
+            if record is None or heartbeat is None:
+                continue
+            try:
                 found[name] = msgspec.json.decode(record.data, type=DataNodeRecord).http
+            except msgspec.DecodeError as error:
+                if name not in self._unreadable:
+                    _log.warning("corrupt znode, the DataNode is not used: %s: %s", record.path, error)
+                self._unreadable.add(name)
+        self._unreadable -= found.keys()
         self._addresses = found
 
     async def for_writing(self) -> str:
-        """Return the address of one that a new file may go to. Raises Refusal: there is none."""
+        """Return the address of one that a new file may go to. Raises Refusal: no DataNode is there."""
         if not self._addresses:
             await self.look()
         return self._chosen(list(self._addresses.values()))

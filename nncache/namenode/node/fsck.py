@@ -1,13 +1,16 @@
 """Audit a namespace while it is served, and repair what can safely be repaired."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from nncache.coordination.errors import NoNodeError, ZnodeError
 from nncache.coordination.zookeeper import Znode, Znodes
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.audit import Finding, Stored, audit
 from nncache.namenode.namespace.inode import parse_inode, parse_location, parse_recovery
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +41,61 @@ async def fsck(znodes: Znodes, *, repair: bool) -> Audited:
 
 
 async def _stored(znodes: Znodes) -> Stored:
-    inodes = await _below(znodes, layout.INODES)
-    directories = await _below(znodes, layout.FILE_SYSTEM)
+    unreadable: set[str] = set()
+    inodes = _read(await _below(znodes, layout.INODES), parse_inode, unreadable)
+    directories = _read(await _below(znodes, layout.FILE_SYSTEM), bytes, unreadable)
     entries: dict[tuple[int, str], int] = {}
-    for znode in directories:
-        for entry in await _below(znodes, znode.path) if znode.children else ():
-            entries[_number(znode), layout.unescape(_name(entry))] = int(entry.data)
-    locations = await _below(znodes, layout.BLOCK_LOCATIONS)
-    queues = await _below(znodes, layout.DELETE)
-    leases = await _below(znodes, layout.LEASES)
-    datanodes = await _below(znodes, layout.HEALTH)
+    for number, (directory, _) in directories.items():
+        for entry in await _below(znodes, directory.path) if directory.children else ():
+            try:
+                entries[number, layout.unescape(_name(entry))] = int(entry.data)
+            except ValueError:
+                unreadable.add(entry.path)
+    locations = _read(await _below(znodes, layout.BLOCK_LOCATIONS), parse_location, unreadable)
+    recoveries = _read(await _below(znodes, layout.RECOVER), parse_recovery, unreadable)
+
+    async def numbers(path: str) -> set[int]:
+        found: set[int] = set()
+        for name in await _names(znodes, path):
+            if name.isdecimal():
+                found.add(int(name))
+            else:
+                unreadable.add(f"{path}/{name}")
+        return found
+
     return Stored(
-        inodes={_number(znode): (parse_inode(znode.data), znode.version) for znode in inodes},
+        inodes={number: (inode, znode.version) for number, (znode, inode) in inodes.items()},
         entries=entries,
-        directories={_number(znode) for znode in directories},
-        locations={_number(znode): parse_location(znode.data) for znode in locations},
-        held={_number(znode): set(await _names(znodes, znode.path)) for znode in locations if znode.children},
+        directories=directories.keys(),
+        locations={number: location for number, (_, location) in locations.items()},
+        held={
+            number: set(await _names(znodes, znode.path))
+            for number, (znode, _) in locations.items()
+            if znode.children
+        },
         leases={
-            layout.unescape(_name(znode)): set(map(int, await _names(znodes, znode.path))) for znode in leases
+            layout.unescape(_name(znode)): await numbers(znode.path)
+            for znode in await _below(znodes, layout.LEASES)
         },
-        trees=set(map(int, await _names(znodes, layout.TREES))),
-        recoveries={
-            _number(znode): parse_recovery(znode.data) for znode in await _below(znodes, layout.RECOVER)
-        },
-        deletions={_name(znode): set(map(int, await _names(znodes, znode.path))) for znode in queues},
-        datanodes={_name(znode) for znode in datanodes if znode.children},
+        trees=await numbers(layout.TREES),
+        recoveries={number: order for number, (_, order) in recoveries.items()},
+        deletions={_name(znode): await numbers(znode.path) for znode in await _below(znodes, layout.DELETE)},
+        datanodes={_name(znode) for znode in await _below(znodes, layout.HEALTH) if znode.children},
+        unreadable=unreadable,
     )
+
+
+def _read(
+    found: Iterable[Znode], parse: Callable[[bytes], _T], unreadable: set[str]
+) -> dict[int, tuple[Znode, _T]]:
+    """Return znodes and what they say, by the numbers that they are named after; note what is none of this."""
+    read: dict[int, tuple[Znode, _T]] = {}
+    for znode in found:
+        try:
+            read[int(_name(znode))] = znode, parse(znode.data)
+        except ValueError:  # msgspec's own errors are such
+            unreadable.add(znode.path)
+    return read
 
 
 async def _below(znodes: Znodes, path: str) -> list[Znode]:
@@ -81,7 +113,3 @@ async def _names(znodes: Znodes, path: str) -> Sequence[str]:
 
 def _name(znode: Znode) -> str:
     return znode.path.rpartition("/")[2]
-
-
-def _number(znode: Znode) -> int:
-    return int(_name(znode))

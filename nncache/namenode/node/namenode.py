@@ -1,7 +1,8 @@
 """A NameNode: the calls of clients and DataNodes, by the names of ClientProtocol."""
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -44,6 +45,7 @@ from nncache.namenode.node.leading import FencedZnodes, Leader, Standing
 from nncache.namenode.node.lease_clock import LeaseClock, LeaseLimits
 from nncache.namenode.node.resolving import order
 
+_log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 SUPERGROUP: Final = "supergroup"
@@ -104,6 +106,7 @@ class NameNode:
         if leader is not None:
             self._own = FileSystem(FencedZnodes(file_system.znodes, leader), file_system.now_ms)
         self._own_feed = Feed(self._own.znodes, settings.edits)
+        self._corrupt: set[str] = set()  # znodes that were logged
 
     def caller(self, user: str) -> Caller:
         """Return a user with their groups."""
@@ -484,13 +487,24 @@ class NameNode:
     async def orders(self, datanode: str) -> list[Recovery]:
         """Return the blocks that a DataNode is to recover: those that it was asked to hold."""
         names = await self._fs.znodes.children(layout.RECOVER)
-        orders = await self._fs.znodes.get_many([f"{layout.RECOVER}/{name}" for name in names])
-        locations = await self._fs.znodes.get_many([layout.location(int(name)) for name in names])
-        return [
-            parse_recovery(order.data)
-            for order, location in zip(orders, locations, strict=True)
-            if order is not None and (location is None or datanode in parse_location(location.data).targets)
-        ]
+        queued = await self._fs.znodes.get_many([f"{layout.RECOVER}/{name}" for name in names])
+        locations = await self._fs.znodes.get_many([f"{layout.BLOCK_LOCATIONS}/{name}" for name in names])
+        orders: list[Recovery] = []
+        for name, znode, location in zip(names, queued, locations, strict=True):
+            with self._costing_itself(f"{layout.RECOVER}/{name}"):
+                if znode and (location is None or datanode in parse_location(location.data).targets):
+                    orders.append(parse_recovery(znode.data))
+        return orders
+
+    @contextlib.contextmanager
+    def _costing_itself(self, path: str) -> Iterator[None]:
+        """Have a corrupt znode keep from nothing but the work on it; it is logged once."""
+        try:
+            yield
+        except ValueError as error:  # msgspec's own errors are such
+            if path not in self._corrupt:
+                _log.warning("corrupt znode, left alone: %s: %s (`nncache fsck` says more)", path, error)
+            self._corrupt.add(path)
 
     async def commit_synchronization(self, recovered: Recovered) -> None:
         """Take what the recovery of a block came to."""
@@ -501,7 +515,8 @@ class NameNode:
 
     async def deletions(self, datanode: str) -> list[int]:
         """Return the blocks whose replicas a DataNode may delete."""
-        return [int(name) for name in await self._fs.znodes.children(layout.deletions(datanode))]
+        names = await self._fs.znodes.children(layout.deletions(datanode))
+        return [int(name) for name in names if name.isdecimal()]
 
     async def deleted(self, datanode: str, block: int) -> None:
         """Take down that a DataNode has deleted a replica."""
@@ -552,7 +567,8 @@ class NameNode:
         for holder in expired:
             new_holder = f"HDFS_NameNode-{self._clock.stamp()}"
             for file in await self._own.znodes.children(layout.lease(holder)):
-                await self._release(int(file), holder, new_holder)
+                with self._costing_itself(f"{layout.lease(holder)}/{file}"):
+                    await self._release(int(file), holder, new_holder)
 
     async def _release(self, file: int, holder: str, new_holder: str) -> None:
         def decide(view: View, tx: Transaction) -> None:
@@ -570,7 +586,9 @@ class NameNode:
     async def reclaim(self) -> None:
         """Take detached trees out of the store, in small transactions from the leaves; then what led to them."""
         for name in await self._own.znodes.children(layout.TREES):
-            await self._reclaim(int(name), [Delete(f"{layout.TREES}/{name}")])
+            path = f"{layout.TREES}/{name}"
+            with self._costing_itself(path):
+                await self._reclaim(int(name), [Delete(path)])
 
     async def _reclaim(self, top: int, last_of_all: list[Operation]) -> None:
         """Take an inode with all below it out of the store, and carry out `last_of_all` together with that."""
