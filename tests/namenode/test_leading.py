@@ -8,6 +8,7 @@ from typing import TypeVar
 import pytest
 
 from nncache.coordination.linearizable import LinearizableZnodes
+from nncache.namenode import on_zookeeper
 from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Block
@@ -16,6 +17,7 @@ from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.leading import Leader, NotLeadingError
 from nncache.namenode.node.namenode import NameNode, NameNodeSettings
+from nncache.namenode.on_zookeeper import DoubledError
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.namenode.fixture import HOST, ROOT_USER, A, B, new_file
 from tests.patience import HANG_S
@@ -172,3 +174,17 @@ async def test_what_an_operation_costs() -> None:
     assert costs == {
         "status": 2, "mkdirs": 3, "create": 7, "add_block": 5, "received": 7, "complete": 11, "listing": 8, "rename": 5,
     }  # fmt: skip
+
+
+async def test_an_internal_error_keeps_from_one_second_alone(caplog: pytest.LogCaptureFixture) -> None:
+    """It is logged once; a DataNode whose directory is doubled ends all the same."""
+    errors: list[Exception] = [ValueError("corrupt"), ValueError("corrupt"), DoubledError("dn1")]
+
+    async def turn() -> None:
+        raise errors.pop(0)
+
+    said = await on_zookeeper._turn_once(turn, "")  # noqa: SLF001 - the work of one second
+    assert await on_zookeeper._turn_once(turn, said) == said  # noqa: SLF001 - as above
+    assert caplog.text.count("internal error") == 1
+    with pytest.raises(DoubledError):
+        await on_zookeeper._turn_once(turn, said)  # noqa: SLF001 - as above
