@@ -11,6 +11,8 @@ from nncache.coordination.zookeeper import SessionStats
 from nncache.daemons.dns_wiring import DnsStats
 from nncache.daemons.registration import RegistrationStats
 from nncache.daemons.watchdog import LoopStats
+from nncache.events.endpoint import EventStats
+from nncache.events.stream import StreamEnd
 from nncache.hadoop.pool import PoolStats
 from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.stats import ChannelStats, RecordStats, StreamStats
@@ -21,15 +23,13 @@ from nncache.proxy.cache_status import Bypass
 from nncache.proxy.clients.fastpath import FastPathStats
 from nncache.proxy.clients.server import ServerStats
 from nncache.proxy.clients.tls_listener import TlsStats
-from nncache.proxy.events.endpoint import EventStats
-from nncache.proxy.events.stream import StreamEnd
 from nncache.proxy.front_end import FrontEndStats
 from nncache.proxy.registry_endpoint import RegistryAnswer, RegistryStats
-from nncache.proxy.termination.stats import NO_TERMINATION
 from nncache.proxy.traffic import BOUNDS_S, Durations, Result, TrafficStats
 from nncache.proxy.upstream.client import ForwardStats
 from nncache.proxy.wait_groups import WaitEnd
 from nncache.request_logs.request_logs import RequestLogStats
+from nncache.spnego.stats import NO_TERMINATION
 
 StatsT = TypeVar("StatsT")
 

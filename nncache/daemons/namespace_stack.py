@@ -16,8 +16,6 @@ from nncache.admin.proxy_pages import ProxyReadiness
 from nncache.cache import MetadataCache
 from nncache.clock import unix_time_of_boot
 from nncache.coordination.login import Login
-from nncache.daemons.clients_authentication import ClientsAuthentication
-from nncache.daemons.event_source import event_streams_of
 from nncache.daemons.history import History, Totals
 from nncache.daemons.housekeeping import reclaim_in_slices
 from nncache.daemons.namenodes_view import namenodes_view
@@ -27,12 +25,16 @@ from nncache.daemons.purging import HeldPaths, Purger
 from nncache.daemons.start_lines import warn_of_globs
 from nncache.daemons.state_log import log_changes
 from nncache.daemons.watchdog import LoopStats
+from nncache.events.callers import callers_of
+from nncache.events.endpoint import EventsEndpoint
+from nncache.events.zookeeper import ZooKeeperEvents
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
 from nncache.invalidation.consumer import Consumer
 from nncache.invalidation.settings import ZOOKEEPER
 from nncache.invalidation.stream import ChannelSetup, load_stream_class
+from nncache.proxy.answers import Answers
 from nncache.proxy.auditor import Auditor
 from nncache.proxy.cache_status import MEANINGS
 from nncache.proxy.clients.fastpath import FastPath
@@ -43,6 +45,7 @@ from nncache.proxy.traffic import Observer, Traffic
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.queries import PoolQueries
 from nncache.settings.commands import SettingsOfProxy
+from nncache.spnego.clients_authentication import ClientsAuthentication
 
 Clock = Callable[[], float]
 
@@ -124,10 +127,6 @@ class NamespaceStack:
         )
         auditors = (self._auditor,) if settings.proxy.audit_share > 0 else ()
         traffic.observers = (*auditors, *observers)
-        self.front_end = FrontEnd(
-            self.cache, self.upstream, queries, self.consumer, settings.proxy, clock, limits, traffic
-        )
-        self.front_end.cookies = self.upstream.cookies
         self.fast_path = FastPath(
             self.cache.is_good, self.cache.store, clock, settings.limits, traffic.sampled
         )
@@ -135,19 +134,31 @@ class NamespaceStack:
             sampler = self.fast_path.sampler
             sampler.max_every = min(sampler.max_every, settings.request_logs.access_log_sample)
         traffic.hits_of_fast_path = lambda: self.fast_path.hits
-        self.front_end.hit_memory = self.fast_path
+        issued, admit = (None, None) if own is None else (own.issued, own.terminator.admit)
+        self.front_end = FrontEnd(
+            self.cache,
+            self.upstream,
+            queries,
+            self.consumer,
+            settings.proxy,
+            clock,
+            limits,
+            traffic,
+            answers=Answers(clock, self.upstream.cookies, issued, self.fast_path),
+            admit=admit,
+        )
         self.direct_calls: DirectCalls | None = None
         if own is None:
             self.direct_calls = DirectCalls(self.front_end, self.cache, self.upstream, clock)
         else:
-            own.serve(self.front_end, self.fast_path)
-        self.events = event_streams_of(
-            settings,
+            own.tell(self.front_end.waits, self.fast_path)
+        source = ZooKeeperEvents(settings.zookeeper, settings.namenodes.nameservice, clock, security.login)
+        self.events = EventsEndpoint(
+            source if settings.channel_name == ZOOKEEPER else None,
+            callers_of(admit, is_secured=security.identity is not None),
             traffic,
-            clock,
-            login=security.login,
-            terminator=self.front_end.terminator,
-            is_secured=security.identity is not None,
+            limits,
+            max_streams=settings.proxy.max_event_streams,
         )
         if own is not None:
             own.keys.on_retired.append(self.events.key_retired)

@@ -6,7 +6,6 @@ from functools import partial
 from nncache.admin.settings import access_of
 from nncache.clock import boottime
 from nncache.coordination.sasl import login_of
-from nncache.daemons.clients_authentication import clients_authentication_of
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.namespace_log import name_lines, naming
 from nncache.daemons.namespace_stack import Security
@@ -23,6 +22,7 @@ from nncache.proxy.limits import reserve_files
 from nncache.request_logs.request_logs import RequestLogs
 from nncache.settings.commands import SettingsOfProxy
 from nncache.settings.federation import Federation
+from nncache.spnego.clients_authentication import clients_authentication_of
 
 
 def run_proxy(
@@ -89,7 +89,15 @@ def _security_of(settings: SettingsOfProxy) -> Security:
         identity=identity,
         login=login_of(settings.zookeeper, identity),
         web=web,
-        clients=clients_authentication_of(settings, identity, web, boottime),
+        clients=clients_authentication_of(
+            settings.termination,
+            settings.hadoop_conf.hadoop_conf_dir,
+            [each.http for each in settings.namenodes.namenodes],
+            identity,
+            web,
+            boottime,
+            token_believed_s=settings.cache.grant_ttl_s,
+        ),
     )
 
 

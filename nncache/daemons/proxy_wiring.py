@@ -34,11 +34,11 @@ from nncache.net.setting_error import SettingError
 from nncache.proxy.errors import StartError as ProxyStartError
 from nncache.proxy.hottest import Hottest
 from nncache.proxy.registry_endpoint import NO_REGISTRY
-from nncache.proxy.termination.stats import NO_TERMINATION
 from nncache.registry.daemon_record import RegisteredDaemon
 from nncache.request_logs.request_logs import RequestLogs
 from nncache.settings.commands import SettingsOfProxy
 from nncache.settings.federation import Federation
+from nncache.spnego.stats import NO_TERMINATION
 
 _log = logging.getLogger(__name__)
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from nncache.cache.decisions import Conclusion, Reason
+from nncache.events.stream import STREAM_ENDS
 from nncache.metrics.metric import Metric, counter, gauge, histogram, moment
 from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.call_limits import CALL_LIMITS
-from nncache.proxy.events.stream import STREAM_ENDS
 from nncache.proxy.registry_endpoint import REGISTRY_ANSWERS
-from nncache.proxy.termination.stats import TICKETS
 from nncache.proxy.wait_groups import WAIT_ENDS
+from nncache.spnego.stats import TICKETS
 
 CONCLUSIONS: Final[Mapping[str, str]] = {
     Conclusion.STORED.value: "kept, and shared with those who waited for it",

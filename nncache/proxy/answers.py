@@ -7,6 +7,7 @@ from typing import Final, Protocol, assert_never
 from nncache.cache.entries import Hit
 from nncache.cache.replies import Reply
 from nncache.hadoop.calls import StatusRequest
+from nncache.proxy.admission import CHALLENGE, TAKEN_BACK
 from nncache.proxy.cache_status import (
     COLLAPSED,
     NOT_ADMITTED,
@@ -23,13 +24,12 @@ from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import ProxyError, UnauthenticatedError
 from nncache.proxy.headers import HIT, replayed_headers
+from nncache.proxy.issued_tokens import IssuedTokens
 from nncache.proxy.messages import Header, Headers, UpstreamReply
 from nncache.proxy.ports import Clock
 from nncache.proxy.reading import Reading
 from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, NotAdmitted, PassOn, Unanswered
 from nncache.proxy.secure_cookies import SecureCookies
-from nncache.proxy.termination.cookies import CHALLENGE, TAKEN_BACK
-from nncache.proxy.termination.issued_tokens import IssuedTokens
 from nncache.proxy.traffic import Exchange, Result, result_of
 from nncache.proxy.wait_groups import Waited
 
@@ -53,12 +53,19 @@ class Answers:
         forwarded: requests for which a NameNode was asked, by reason.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        cookies: SecureCookies | None = None,
+        issued: IssuedTokens | None = None,
+        hit_memory: HitMemory | None = None,
+    ) -> None:
+        """Begin; without `issued` no token is believed."""
         self._clock = clock
         self._dates = DateText()
-        self.cookies = SecureCookies()
-        self.issued = IssuedTokens(clock, believed_for_s=0.0)
-        self.hit_memory: HitMemory | None = None
+        self.cookies = cookies or SecureCookies()
+        self.issued = issued or IssuedTokens(clock, believed_for_s=0.0)
+        self.hit_memory = hit_memory
         self.forwarded: Counter[ForwardReason] = Counter()
 
     def note_forwarded(self, exchange: Exchange, why: ForwardReason) -> None:

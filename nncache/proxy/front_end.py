@@ -12,7 +12,8 @@ from typing import Final, Protocol, Self, assert_never
 
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import Call, parse_call
-from nncache.proxy.answers import Answers, HitMemory
+from nncache.proxy.admission import WEBHDFS, Admit, Admitted, ByToken, Rejected
+from nncache.proxy.answers import Answers
 from nncache.proxy.cache_status import (
     NOT_ADMITTED,
     NOT_WEBHDFS,
@@ -41,11 +42,8 @@ from nncache.proxy.reads import (
     ReadAnswer,
     Reads,
 )
-from nncache.proxy.secure_cookies import SecureCookies
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.targets import WHAT_IS_SERVED, is_webhdfs
-from nncache.proxy.termination.issued_tokens import IssuedTokens
-from nncache.proxy.termination.terminator import Admitted, ByToken, Rejected, Terminator
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
 from nncache.proxy.upstream.direct_exchange import Begun
 from nncache.proxy.wait_groups import Waited, WaitEnd
@@ -105,7 +103,7 @@ class FrontEndStats:
 class FrontEnd:
     """Answers requests. Use it as an async context: leaving it waits for the questions under way."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each part
         self,
         cache: MetadataCache,
         upstream: Upstream,
@@ -115,7 +113,11 @@ class FrontEnd:
         clock: Clock,
         limits: LimitSettings | None = None,
         traffic: Traffic | None = None,
+        *,
+        answers: Answers | None = None,
+        admit: Admit | None = None,
     ) -> None:
+        """Put it together; `admit` authenticates the clients, None: the NameNodes do."""
         self._clock = clock
         self.traffic = traffic or Traffic(clock)
         self._tasks = asyncio.TaskGroup()  # holds the flights
@@ -137,8 +139,8 @@ class FrontEnd:
         )
         self.waits = Waits(self._tasks, cache, self._reads, fetcher, clock, max_waiters=settings.max_waiters)
         self._max_wait_s = settings.max_wait_s
-        self.answers = Answers(clock)  # with the hit memory of the server that has a fast path
-        self.terminator: Terminator | None = None  # set where the proxy authenticates its clients
+        self.answers = answers or Answers(clock)
+        self.admit = admit
         self._errors = 0  # exceptions of our own; the call was forwarded all the same
 
     async def __aenter__(self) -> Self:
@@ -150,33 +152,6 @@ class FrontEnd:
     ) -> None:
         self._writes.stop()
         await self._tasks.__aexit__(kind, exc, trace)
-
-    @property
-    def cookies(self) -> SecureCookies:
-        """Say which cookies of a reply may go to a client; those of the upstream, so that all are counted together."""
-        return self.answers.cookies
-
-    @cookies.setter
-    def cookies(self, cookies: SecureCookies) -> None:
-        self.answers.cookies = cookies
-
-    @property
-    def hit_memory(self) -> HitMemory | None:
-        """Takes hits to be answered again; set by the server that has a fast path."""
-        return self.answers.hit_memory
-
-    @hit_memory.setter
-    def hit_memory(self, memory: HitMemory) -> None:
-        self.answers.hit_memory = memory
-
-    @property
-    def issued(self) -> IssuedTokens:
-        """The tokens of which the proxy knows whose they are; set where it authenticates its clients."""
-        return self.answers.issued
-
-    @issued.setter
-    def issued(self, issued: IssuedTokens) -> None:
-        self.answers.issued = issued
 
     async def handle(self, request: Request) -> RawResponse | None:
         """Answer one request; None: it is held, and answered later."""
@@ -207,15 +182,17 @@ class FrontEnd:
         if not is_webhdfs(target):
             exchange.result = Result.REFUSED
             return error_reply(UnknownAddressError(WHAT_IS_SERVED), (NOT_WEBHDFS,))
-        if self.terminator is None:
+        if self.admit is None:
             reading = request.reading or read_request(request.method, target, request.fields, peer)
         else:
-            admission = await self.terminator.admit(request)
+            admission = await self.admit(request, WEBHDFS)
             match admission:
                 case Admitted():
                     reading = read_admitted(request.method, admission, peer)
                 case ByToken(headers):
-                    reading = self.issued.believed(read_request(request.method, target, headers, peer))
+                    reading = self.answers.issued.believed(
+                        read_request(request.method, target, headers, peer)
+                    )
                 case Rejected(response):
                     exchange.result = Result.REFUSED
                     response.add((NOT_ADMITTED,))
@@ -295,10 +272,10 @@ class FrontEnd:
     ) -> RawResponse:
         exchange.operation, exchange.caller = operation_name(call), head.caller
         self.answers.note_forwarded(exchange, why)
-        self.issued.sent(call)
+        self.answers.issued.sent(call)
 
         def how(reply: SettledReply) -> Headers:
-            self.issued.replied(call, head, reply)
+            self.answers.issued.replied(call, head, reply)
             return (*adds, forwarded(why, is_shown=shows_path(reply.status, reply.body)))
 
         try:

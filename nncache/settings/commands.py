@@ -25,7 +25,6 @@ from nncache.logs import LogSettings
 from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.termination.settings import TerminationSettings
 from nncache.registry.dns_settings import DnsSettings
 from nncache.registry.settings import (
     ReaperSettings,
@@ -38,6 +37,7 @@ from nncache.settings.forms import Form, SettingsT
 from nncache.settings.hadoop_conf import from_hadoop, registry_from_hadoop, viewfs_of
 from nncache.settings.keys import keys_of
 from nncache.settings.namespaces import NamespaceSettings
+from nncache.spnego.settings import TerminationSettings
 
 _HEADINGS: Final[Mapping[Callable[[], object], str]] = {
     AdminSettings: "Access to the admin port",

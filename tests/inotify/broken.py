@@ -11,12 +11,12 @@ from typing import Any, Final
 from nncache.cli import main
 from nncache.coordination.session import Session
 from nncache.coordination.zookeeper import ANY_VERSION, Check, Delete, Operation, SetData
+from nncache.events.messages import Frame
+from nncache.events.source import After, Gap, Item
+from nncache.events.stream import EventStream, StreamEnd
 from nncache.invalidation.channel.records import Events
 from nncache.invalidation.publisher.output_stream import Publication
 from nncache.invalidation.publisher.write_plan import WritePlan
-from nncache.proxy.events.messages import Frame
-from nncache.proxy.events.source import After, Gap, Item
-from nncache.proxy.events.stream import EventStream, StreamEnd
 
 
 def no_fencing() -> None:

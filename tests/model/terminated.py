@@ -15,14 +15,14 @@ from nncache.hadoop.kerberos.auth_to_local import AuthToLocal
 from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.hadoop.proxy_users import parse_proxy_users
 from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.issued_tokens import IssuedTokens
 from nncache.proxy.messages import Header
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.termination.cookies import Keys, LoginSession, encode_cookie
-from nncache.proxy.termination.handshakes import Handshakes
-from nncache.proxy.termination.impersonation import Impersonation
-from nncache.proxy.termination.issued_tokens import IssuedTokens
-from nncache.proxy.termination.signing_keys import SigningKeys
-from nncache.proxy.termination.terminator import Terminator
+from nncache.spnego.cookies import Keys, LoginSession, encode_cookie
+from nncache.spnego.handshakes import Handshakes
+from nncache.spnego.impersonation import Impersonation
+from nncache.spnego.signing_keys import SigningKeys
+from nncache.spnego.terminator import Terminator
 from tests.invalidation.virtual_time import clock
 from tests.model.replies import Remembered
 from tests.model.system import System
@@ -69,8 +69,8 @@ class Terminated:
             system.cache, system.upstream, system.queries, system.consumer, ProxySettings(), clock
         )
         system.cache.windows.on_recheck = asks_again  # only the first front end is written through
-        self.front_end.hit_memory = self.fast_path
-        self.front_end.terminator = Terminator(
+        self.front_end.answers.hit_memory = self.fast_path
+        self.front_end.admit = Terminator(
             handshakes,
             lambda: self.keys.keys,
             AuthToLocal("DEFAULT", "TEST"),
@@ -78,9 +78,9 @@ class Terminated:
             clock,
             unix_time=lambda: _UNIX_TIME_OF_BOOT_S + clock(),
             validity_s=validity_s,
-        )
-        self.front_end.issued = IssuedTokens(clock, believed_for_s=10.0)
-        self.front_end.issued.on_ended.append(self.front_end.waits.token_ended)
+        ).admit
+        self.front_end.answers.issued = IssuedTokens(clock, believed_for_s=10.0)
+        self.front_end.answers.issued.on_ended.append(self.front_end.waits.token_ended)
         self.keys.on_retired += (self.fast_path.hits.clear, self.front_end.waits.key_retired)
 
     def write_keys(self, *keys: bytes) -> None:

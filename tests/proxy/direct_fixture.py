@@ -101,7 +101,7 @@ async def direct_fixture(
         Upstream(pool, limits, boottime, how) as upstream,
         FrontEnd(cache, upstream, queries, ManualSignal(), proxy, clock, limits) as front,
     ):
-        front.cookies = upstream.cookies
+        front.answers.cookies = upstream.cookies
         calls = DirectCalls(front, cache, upstream, clock)
         server = Server(front.handle, fast_path_alone(boottime), limits, calls if is_direct else None)
         await server.start("127.0.0.1", 0)

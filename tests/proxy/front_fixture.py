@@ -193,7 +193,7 @@ async def fixture(
         ) as front,
         asyncio.TaskGroup() as tasks,
     ):
-        front.hit_memory = memory
+        front.answers.hit_memory = memory
         fast_path = FastPath(cache.is_good, cache.store, clock, limits)
         async with serving(front.handle, limits=limits, fast_path=fast_path, traffic=front.traffic) as server:
             try:

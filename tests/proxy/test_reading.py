@@ -6,10 +6,11 @@ import pytest
 
 from nncache.hadoop.calls import parse_plain
 from nncache.proxy import reading
+from nncache.proxy.admission import Admitted
 from nncache.proxy.messages import Header, Headers
 from nncache.proxy.reading import read_admitted, read_request
-from nncache.proxy.termination.cookies import Keys, LoginSession
-from nncache.proxy.termination.terminator import Admitted, SessionLease
+from nncache.spnego.cookies import Keys, LoginSession
+from nncache.spnego.terminator import SessionLease
 from tests.hadoop.made_credentials import cookie, token
 
 TARGET = "/webhdfs/v1/a/b?op=GETFILESTATUS"

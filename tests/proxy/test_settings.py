@@ -12,7 +12,7 @@ from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import LimitSettings, reserve_files
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.termination.settings import TerminationSettings
+from nncache.spnego.settings import TerminationSettings
 
 
 def test_the_defaults_are_on_loopback() -> None:

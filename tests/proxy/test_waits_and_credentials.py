@@ -12,14 +12,14 @@ import pytest
 from nncache.hadoop.calls import parse_call
 from nncache.hadoop.change import AccessChanged
 from nncache.hadoop.kerberos.auth_to_local import AuthToLocal
+from nncache.proxy.issued_tokens import IssuedTokens
 from nncache.proxy.messages import RequestHead
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.termination.cookies import Keys, LoginSession, encode_cookie
-from nncache.proxy.termination.handshakes import Handshakes, accept_with
-from nncache.proxy.termination.impersonation import Impersonation
-from nncache.proxy.termination.issued_tokens import IssuedTokens
-from nncache.proxy.termination.terminator import Terminator
 from nncache.proxy.wait_groups import WaitEnd
+from nncache.spnego.cookies import Keys, LoginSession, encode_cookie
+from nncache.spnego.handshakes import Handshakes, accept_with
+from nncache.spnego.impersonation import Impersonation
+from nncache.spnego.terminator import Terminator
 from tests.hadoop.made_credentials import token
 from tests.patience import HANG_S
 from tests.proxy.doubles import FILE, settled
@@ -44,7 +44,7 @@ class Door:
 
     def __post_init__(self) -> None:
         front, clock = self.fixture.front_end, self.fixture.clock
-        front.terminator = Terminator(
+        front.admit = Terminator(
             Handshakes(frozenset(), lambda _: accept_with("none", b""), 1),
             lambda: Keys(tuple(self.keys)),
             AuthToLocal("DEFAULT", "TEST"),
@@ -52,16 +52,16 @@ class Door:
             clock,
             unix_time=clock,
             validity_s=60,
-        )
-        front.issued = IssuedTokens(clock, believed_for_s=600.0)
-        front.issued.on_ended.append(front.waits.token_ended)
+        ).admit
+        front.answers.issued = IssuedTokens(clock, believed_for_s=600.0)
+        front.answers.issued.on_ended.append(front.waits.token_ended)
         self.believe(TOKEN)
 
     def believe(self, given: str) -> None:
         """Have a NameNode give a token to alice, through the proxy."""
         call = parse_call("GET", "/webhdfs/v1/?op=GETDELEGATIONTOKEN")
         body = json.dumps({"Token": {"urlString": given}}).encode()
-        self.fixture.front_end.issued.replied(
+        self.fixture.front_end.answers.issued.replied(
             call, RequestHead("GET", "", (), acts_for="alice"), settled(200, body)
         )
 
@@ -83,7 +83,7 @@ class Door:
         """Cancel the token through the proxy: the NameNode has it no more."""
         self.fixture.namenode.locked_out.add(TOKEN)
         target = f"/webhdfs/v1/?op=CANCELDELEGATIONTOKEN&token={TOKEN}"
-        self.fixture.front_end.issued.sent(parse_call("PUT", target))
+        self.fixture.front_end.answers.issued.sent(parse_call("PUT", target))
 
     def retire(self) -> None:
         """Use one of the keys no more."""

@@ -35,20 +35,20 @@ def test_a_place_has_a_name_that_outlives_its_line_number() -> None:
 ASIDE = {
     "proxy.auditor",  # asks by itself, and keeps nothing
     "proxy.counted_answer",  # answers no call of WebHDFS
-    "proxy.events.callers",  # the same
-    "proxy.events.endpoint",  # the same
-    "proxy.events.feed",  # the same
-    "proxy.events.stream",  # the same
+    "events.callers",  # the same
+    "events.endpoint",  # the same
+    "events.feed",  # the same
+    "events.stream",  # the same
     "proxy.registry_endpoint",  # the same
     "proxy.fair_limiter",  # the same
     "proxy.registry_waits",  # the same
     "proxy.federated",  # hands the call on to the front end of its namespace, before it has begun
     "proxy.clients.tls_listener",  # waits before there is a call
-    "proxy.termination.handshakes",  # the same
-    "proxy.termination.impersonation",  # the same
-    "proxy.termination.replays",  # asks at the start, and then beside all calls
-    "proxy.termination.signing_keys",  # looks at a file
-    "proxy.termination.terminator",  # waits before there is a call
+    "spnego.handshakes",  # the same
+    "spnego.impersonation",  # the same
+    "spnego.replays",  # asks at the start, and then beside all calls
+    "spnego.signing_keys",  # looks at a file
+    "spnego.terminator",  # waits before there is a call
     "proxy.upstream.service_login",  # as `Connections.acquire`, which is raced, before the call is sent
     "hadoop.rpc.namespace_calls",  # of the command line, and of the publisher
 }

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from nncache.proxy.termination.cookies import Keys, LoginSession, encode_cookie
+from nncache.spnego.cookies import Keys, LoginSession, encode_cookie
 from nncache.testbed import Kdc
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.spec import REALM

@@ -1,0 +1,1 @@
+"""A filter's events for clients of HTTP, as Server-Sent Events. (events/)"""

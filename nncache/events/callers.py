@@ -1,0 +1,100 @@
+"""Who asks for a filter's events."""
+
+from dataclasses import dataclass, field
+from typing import Final, Protocol, TypeAlias, assert_never
+
+from nncache.events.events_request import EVENTS, EventsRequest
+from nncache.hadoop.users import is_user_name
+from nncache.proxy.admission import Admit, Admitted, ByToken, Rejected
+from nncache.proxy.clients.request import Request
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.errors import CallerNotVerifiedError, ClientError
+from nncache.proxy.messages import Headers
+from nncache.proxy.ports import Lease
+
+_NAMENODES_JUDGE: Final = (
+    "NameNodes alone judge a delegation token: show a Kerberos ticket (Negotiate), or the proxy's cookie"
+)
+_NOT_HERE: Final = (
+    "this proxy does not authenticate its clients, so it does not know who asks: events are served on a cluster with "
+    "Kerberos by a proxy with spnego_principal"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks.
+
+    Attributes:
+        user: their name in HDFS.
+        adds: header fields for the reply.
+        lease: for how long that is known; None: for as long as the stream lasts.
+    """
+
+    user: str
+    adds: Headers = ()
+    lease: Lease | None = field(default=None, compare=False)
+
+
+Known: TypeAlias = Caller | RawResponse
+"""Who asks, or the reply to one who has not shown that."""
+
+
+class Callers(Protocol):
+    """Says who asks."""
+
+    async def known(self, request: Request, events_request: EventsRequest) -> Known:
+        """Say who asks.
+
+        Raises:
+            ClientError: that is not known, and asking again will not help.
+        """
+
+
+class NamedCallers:
+    """Believes `user.name`, as WebHDFS does on a cluster without Kerberos."""
+
+    async def known(self, request: Request, events_request: EventsRequest) -> Known:  # noqa: ARG002 - the target says it
+        """Say who asks."""
+        if events_request.for_another:
+            raise ClientError(f"{events_request.for_another} has no meaning here: user.name says who asks")
+        if events_request.user is None:
+            raise ClientError("user.name is missing: give the name of one of the filter's subscribers")
+        if not is_user_name(events_request.user):
+            raise ClientError("user.name is no name of a user")
+        return Caller(events_request.user)
+
+
+class VerifiedCallers:
+    """Authenticates callers itself: by a Kerberos ticket, or by the cookie that it gave for one."""
+
+    def __init__(self, admit: Admit) -> None:
+        self._admit = admit
+
+    async def known(self, request: Request, events_request: EventsRequest) -> Known:  # noqa: ARG002 - `doas` is judged there
+        """Say who asks."""
+        admission = await self._admit(request, EVENTS)
+        match admission:
+            case Admitted(user=user, adds=adds, lease=lease):
+                return Caller(user, adds, lease)
+            case ByToken():
+                raise CallerNotVerifiedError(_NAMENODES_JUDGE)
+            case Rejected(response):
+                return response
+            case _:
+                assert_never(admission)
+
+
+class UnverifiedCallers:
+    """Knows no caller: the cluster has Kerberos, and its NameNodes authenticate."""
+
+    async def known(self, request: Request, events_request: EventsRequest) -> Known:  # noqa: ARG002 - the same for all
+        """Refuse."""
+        raise CallerNotVerifiedError(_NOT_HERE)
+
+
+def callers_of(admit: Admit | None, *, is_secured: bool) -> Callers:
+    """Return what says who asks: `admit` where the proxy authenticates; `is_secured`: the cluster has Kerberos."""
+    if admit is not None:
+        return VerifiedCallers(admit)
+    return UnverifiedCallers() if is_secured else NamedCallers()

@@ -1,0 +1,102 @@
+"""What a request for events asks for.
+
+Pure.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.events.source import After
+from nncache.hadoop.paths import InvalidPathError, percent_decode
+from nncache.proxy.errors import ClientError
+from nncache.proxy.messages import Headers
+
+EVENTS: Final = "/v1/events"
+"""The path of the resource; `/webhdfs/v1` is all that a NameNode has below a `v1`."""
+
+KNOWN: Final = ("filter", "from", "user.name", "doas", "delegation")
+"""The parameters that are understood."""
+
+_MAX_TXID: Final = (1 << 63) - 1  # Java's long
+_POSITION: Final = re.compile(r"(0|[1-9][0-9]{0,18})(?:@([A-Za-z0-9._-]{1,128}))?")
+_MAX_QUOTED: Final = 64
+"""Characters of a wrong value that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventsRequest:
+    """A request for the events of a filter.
+
+    Attributes:
+        filter_name: the filter, as the client names it.
+        after: where to begin; None: with what happens from now on.
+        user: what `user.name` says; None: nothing. It proves nothing.
+        for_another: the parameter that says that another one asks than is authenticated: doas, delegation; "": none.
+    """
+
+    filter_name: str
+    after: After | None
+    user: str | None
+    for_another: str
+
+
+def is_events(target: str) -> bool:
+    """Whether a raw target is the resource, in origin-form (RFC 9112, section 3.2.1)."""
+    return target.startswith(EVENTS) and target[len(EVENTS) : len(EVENTS) + 1] in {"", "?"}
+
+
+def read_events_request(target: str, headers: Headers) -> EventsRequest:
+    """Read a request.
+
+    `Last-Event-ID` goes before `from`: a client that connects again sends the target that it had first.
+
+    Raises:
+        ClientError: what is wrong with it, and what would be right.
+    """
+    said = _parameters(target)
+    name = said.get("filter", "")
+    if not name:
+        raise ClientError("filter is missing: give the name of a filter, such as filter=joeSUCCESSFiles")
+    ids = [value for key, value in headers if key.lower() == b"last-event-id"]
+    if len(ids) > 1:
+        raise ClientError("Last-Event-ID is given more than once")
+    # An empty one is what a client has that was given no id yet.
+    last_id = ids[0].decode("utf-8", "replace").strip() if ids else ""
+    after = _position("from", said["from"]) if "from" in said else None
+    if last_id:
+        after = _position("Last-Event-ID", last_id)
+    for_another = next((key for key in ("delegation", "doas") if key in said), "")
+    return EventsRequest(name, after, said.get("user.name") or None, for_another)
+
+
+def _parameters(target: str) -> dict[str, str]:
+    said: dict[str, str] = {}
+    for parameter in filter(None, target.partition("?")[2].split("&")):
+        key, _, value = (_decoded(part) for part in parameter.partition("="))
+        if key not in KNOWN:
+            raise ClientError(f"{_quoted(key)} is no parameter here: there are {', '.join(KNOWN)}")
+        if key in said:
+            raise ClientError(f"{key} is given more than once")
+        said[key] = value
+    return said
+
+
+def _decoded(text: str) -> str:
+    try:
+        return percent_decode(text.replace("+", " "))
+    except InvalidPathError as exc:
+        raise ClientError(f"the query cannot be read: {exc}") from exc
+
+
+def _position(name: str, text: str) -> After:
+    found = _POSITION.fullmatch(text)
+    if found is None or int(found[1]) > _MAX_TXID:
+        raise ClientError(
+            f"{name}: {_quoted(text)}: must be a transaction id, such as 4711: the id of the last event received"
+        )
+    return After(int(found[1]), found[2])
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}...")

@@ -1,0 +1,160 @@
+"""One filter, followed once for all of its streams.
+
+What a stream may have missed it does not take from here: it reads that from the source by itself
+(`nncache.events.stream`). So nothing here has to be right about gaps, and no stream waits for a slower one.
+"""
+
+import asyncio
+import logging
+from bisect import bisect_right
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from operator import attrgetter
+from typing import Final, NoReturn, assert_never
+
+from nncache.events.messages import Frame, frame_of, modified
+from nncache.events.source import (
+    After,
+    Away,
+    Begun,
+    EventSource,
+    Gap,
+    Gone,
+    Item,
+    Modified,
+    SourceSilentError,
+    StateChange,
+)
+
+_log = logging.getLogger(__name__)
+
+KEPT_BYTES: Final = 1024 * 1024
+"""Of the newest messages, for streams that are a little behind."""
+
+_txid: Final = attrgetter("txid")
+
+REREAD_S: Final = 1.0
+"""It is read this often who may read the filter, notified or not."""
+
+
+class Feed:
+    """The newest events of one filter, and who may read them.
+
+    Invariants:
+        F1  What is kept is every transaction behind `_start` up to `end`, in order, of one chain.
+        F2  It is at most KEPT_BYTES.
+        F3  Each change is told to all listeners in the same turn of the loop.
+
+    Attributes:
+        end: how far it has come; None: it has not begun.
+        away: why it is not known what happens; "": it is.
+        readers: who may read it; None: there is no such filter.
+        streams: that use it.
+        has_failed: an internal error has ended it.
+    """
+
+    def __init__(self, name: str, source: EventSource, readers: AbstractSet[str] | None) -> None:
+        self.name = name
+        self._source = source
+        self.listeners: set[Callable[[], None]] = set()
+        self.readers = readers
+        self.end: After | None = None
+        self.away = ""
+        self.streams = 0
+        self.has_failed = False
+        self._start = -1
+        self._kept: list[Frame] = []  # by transaction, so that one far behind is found its place in few steps
+        self._kept_bytes = 0
+
+    def covers(self, after: After) -> bool:
+        """Whether all that follows a position is kept, or is still to come.
+
+        One that is ahead has been reached in the same chain: what it has seen already comes here yet.
+        """
+        if self.end is None or after.chain not in {None, self.end.chain} or after.txid < self._start:
+            return False
+        return after.txid <= self.end.txid or after.chain is not None
+
+    def next_behind(self, after: After, modified_after: int = -1) -> Frame | None:
+        """Return the next transaction behind a position that is covered; None: it is still to come.
+
+        Of a filter that was modified right behind that position nothing is said if `modified_after` is that, too.
+        """
+        kept = self._kept
+        place = bisect_right(kept, after.txid, key=_txid)
+        if after.txid != modified_after:
+            while place and kept[place - 1].is_modified and kept[place - 1].txid == after.txid:
+                place -= 1
+        return kept[place] if place < len(kept) else None
+
+    async def run(self) -> None:
+        """Follow the filter until cancelled. Never raises an error."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._follow())
+                tasks.create_task(self._watch_readers())
+        except Exception:  # noqa: BLE001 - it costs the streams of this filter, and is logged
+            _log.exception("internal error while following filter %s: its streams end", self.name)
+            self.has_failed = True
+            self._tell()
+
+    async def _follow(self) -> NoReturn:
+        following = self._source.follow(self.name, None)
+        while True:
+            self._take(await following.next())
+
+    def _take(self, item: Item) -> None:
+        match item:
+            case Begun(after):
+                self.away = ""
+                if after != self.end:
+                    self._restart(after)
+            case StateChange(batches, through):
+                self.away = ""
+                for batch in batches:
+                    self._keep(frame_of(self.name, batch))
+                self.end = through
+            case Modified(after):
+                self.away = ""
+                self._keep(modified(self.name, item))
+                self.end = after
+            case Gap():
+                pass  # where it goes on comes next; a stream reads for itself what it misses
+            case Away(reason):
+                self.away = reason
+            case Gone():
+                self.readers = None
+            case _:
+                assert_never(item)
+        self._tell()
+
+    def _restart(self, after: After) -> None:
+        self.end, self._start = after, after.txid
+        self._kept.clear()
+        self._kept_bytes = 0
+
+    def _keep(self, frame: Frame) -> None:
+        self._kept.append(frame)
+        self._kept_bytes += len(frame.data)
+        dropped = 0
+        while self._kept_bytes > KEPT_BYTES:
+            oldest = self._kept[dropped]
+            dropped += 1
+            self._kept_bytes -= len(oldest.data)
+            self._start = oldest.txid
+        del self._kept[:dropped]
+
+    async def _watch_readers(self) -> NoReturn:
+        look = self._source.readers(self.name)
+        while True:
+            try:
+                self.readers = await look.read()
+            except SourceSilentError:  # nothing else comes from there either
+                await asyncio.sleep(REREAD_S)
+                continue
+            self._tell()
+            await look.changed(REREAD_S)
+
+    def _tell(self) -> None:
+        for listener in self.listeners:
+            listener()

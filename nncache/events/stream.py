@@ -1,0 +1,303 @@
+"""One client's stream of a filter's events.
+
+A stream knows its position. What follows that it takes from the filter's feed, as long as it is kept there; else it
+reads it from the source, as any subscriber would, until it has come to what is kept. So a client that resumes, and one
+that is too slow for what is kept, cost ZooKeeper a few reads and nothing else; a gap shows in that reading.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final, Protocol, assert_never
+
+from nncache.events.feed import Feed
+from nncache.events.messages import Frame, ended, frame_of, missing, modified, outage, started
+from nncache.events.source import (
+    After,
+    Away,
+    Begun,
+    EventSource,
+    Gap,
+    Gone,
+    Item,
+    Modified,
+    StateChange,
+)
+from nncache.events.sse import HEARTBEAT, encode_retry
+from nncache.net.shares import Shares
+from nncache.proxy.ports import Lease
+
+HEARTBEAT_S: Final = 15.0
+"""Without a message. The specification advises 15 seconds, for proxies that end quiet connections."""
+
+RETRY_MS: Final = 2_000
+"""After which a client connects again; about what a proxy takes to be started again."""
+
+MAX_CATCHING_UP: Final = 16
+"""Streams that read from the source at once: each can hold 16 MiB (`nncache.invalidation.channel.reader.AT_ONCE`)."""
+
+TURN_S: Final = 30.0
+"""What a client has for taking what one such reading has brought."""
+
+LOOK_S: Final = 1.0
+"""Between two looks of a stream that reads whether it is to end."""
+
+
+class StreamEnd(StrEnum):
+    """How a stream ended."""
+
+    LEFT = "left"
+    MISSING = "missing"
+    NOT_PERMITTED = "not-permitted"
+    EXPIRED = "expired"
+    SLOW = "slow"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+STREAM_ENDS: Final[Mapping[str, str]] = {
+    StreamEnd.LEFT: "the client left",
+    StreamEnd.MISSING: "events were missing; the stream names which",
+    StreamEnd.NOT_PERMITTED: "the user is no longer one of the filter's subscribers, or the filter was removed",
+    StreamEnd.EXPIRED: "the cookie had ended, by itself or with its secret; the stream says so",
+    StreamEnd.SLOW: "the client read too slowly, and was cut off",
+    StreamEnd.STOPPED: "the proxy stopped",
+    StreamEnd.FAILED: "an internal error",
+}
+"""What each end means, for the documentation."""
+
+_EXPIRED: Final = "the session has ended: authenticate again, with a Kerberos ticket, to go on"
+
+
+class Sink(Protocol):
+    """Where messages go."""
+
+    async def write(self, data: bytes) -> None:
+        """Send them.
+
+        Raises:
+            ConnectionAbortedError: the client takes nothing; it was cut off.
+            ConnectionError: the client is gone.
+        """
+
+    def cut(self) -> None:
+        """End the connection so that what was written does not look whole."""
+
+
+class EventStream:
+    """The stream of one client.
+
+    Invariants:
+        S1  A message is written whole, and only while the user is among the readers that are known, and is known to
+            be the user; but for the word that this has ended.
+        S2  Each transaction behind the first position is written once and in order, or `missing` is the last message.
+        S3  Beside the message that is being written, nothing is held for a client that does not read, but in
+            MAX_CATCHING_UP of them.
+
+    Attributes:
+        sent: events.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        feed: Feed,
+        source: EventSource,
+        user: str,
+        after: After | None,
+        slots: Shares,
+        holder: str,
+        lease: Lease | None = None,
+    ) -> None:
+        """Prepare it.
+
+        Args:
+            sink: the client.
+            feed: of the filter.
+            source: to read from what the feed no longer has.
+            user: who reads.
+            after: where to begin; None: with what happens from now on.
+            slots: MAX_CATCHING_UP of them.
+            holder: who takes one.
+            lease: for how long it is known who reads.
+        """
+        self._sink = sink
+        self._feed = feed
+        self._source = source
+        self._user = user
+        self._after = after
+        self._slots = slots
+        self._holder = holder
+        self._lease = lease
+        self._news = asyncio.Event()
+        self._ending: StreamEnd | None = None  # what was asked for from outside
+        self._told_away = ""
+        self._modified_after = -1  # behind which transaction the filter was modified, as far as it was told
+        self._beat_at = 0.0  # when the next heartbeat is due
+        self.sent = 0
+
+    def end(self, why: StreamEnd) -> None:
+        """Let it end behind the message that is being written."""
+        self._ending = self._ending or why
+        self._news.set()
+
+    def look(self) -> None:
+        """Look soon whether it is to end."""
+        self._news.set()
+
+    async def run(self) -> StreamEnd:
+        """Write until it ends; return why."""
+        self._feed.listeners.add(self._news.set)
+        try:
+            await self._write(encode_retry(RETRY_MS))
+            if self._after is not None:
+                await self._write(started(self._feed.name, self._after))
+            end = await self._follow()
+            if end is StreamEnd.EXPIRED:
+                await self._write(ended(self._feed.name, _EXPIRED))
+        except ConnectionAbortedError:
+            return StreamEnd.SLOW
+        except ConnectionError:
+            return StreamEnd.LEFT
+        else:
+            return end
+        finally:
+            self._feed.listeners.discard(self._news.set)
+
+    def _why_end(self) -> StreamEnd | None:
+        if self._ending is not None:
+            return self._ending
+        if self._lease is not None and not self._lease.is_good():
+            return StreamEnd.EXPIRED
+        if self._feed.has_failed:
+            return StreamEnd.FAILED
+        readers = self._feed.readers
+        return None if readers is not None and self._user in readers else StreamEnd.NOT_PERMITTED
+
+    async def _follow(self) -> StreamEnd:
+        feed = self._feed
+        while True:
+            self._news.clear()
+            if (end := self._why_end()) is not None:
+                return end
+            await self._tell_away(feed.away)
+            if feed.end is None:
+                await self._wait(HEARTBEAT_S)
+            elif self._after is None:
+                self._after = feed.end
+                await self._write(started(feed.name, feed.end))
+            elif not feed.covers(self._after):
+                if (end := await self._catch_up(self._after)) is not None:
+                    return end
+            elif (frame := feed.next_behind(self._after, self._modified_after)) is not None:
+                await self._write_events(frame, After(frame.txid, feed.end.chain))
+            else:
+                await self._wait(HEARTBEAT_S)
+
+    async def _wait(self, timeout_s: float) -> None:
+        """Wait for news; write a heartbeat if one is due."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout_at(min(self._beat_at, loop.time() + timeout_s)):
+                await self._news.wait()
+        except TimeoutError:
+            await self._beat()
+
+    async def _beat(self) -> None:
+        if asyncio.get_running_loop().time() >= self._beat_at:
+            await self._write(HEARTBEAT)
+
+    async def _write(self, data: bytes) -> None:
+        await self._sink.write(data)
+        self._beat_at = asyncio.get_running_loop().time() + HEARTBEAT_S
+
+    async def _write_events(self, frame: Frame, after: After) -> None:
+        await self._write(frame.data)
+        self._after = after
+        self.sent += frame.events
+        if frame.is_modified:
+            self._modified_after = frame.txid
+
+    async def _tell_away(self, reason: str) -> None:
+        """Tell of an outage once, and of its end."""
+        was, self._told_away = self._told_away, reason
+        if reason and not was:
+            await self._write(outage(self._feed.name, reason))
+        elif was and not reason and self._after is not None:
+            await self._write(started(self._feed.name, self._after))
+
+    # ---- behind the feed ---------------------------------------------------------------------------------------
+
+    async def _catch_up(self, after: After) -> StreamEnd | None:
+        """Read from the source until the feed has what follows; return why the stream ends, if it does."""
+        if not self._slots.take(self._holder):
+            await self._wait(LOOK_S)
+            return None
+        try:
+            return await self._read(after)
+        finally:
+            self._slots.give_back(self._holder)
+
+    async def _read(self, after: After) -> StreamEnd | None:
+        loop = asyncio.get_running_loop()
+        following = self._source.follow(self._feed.name, after)
+        left_s = TURN_S  # for writing
+        while (end := self._why_end()) is None:
+            try:
+                async with asyncio.timeout(LOOK_S):
+                    item = await following.next()
+            except TimeoutError:
+                await self._beat()
+                continue
+            began = loop.time()
+            try:
+                async with asyncio.timeout(left_s):
+                    end = await self._take(item)
+            except TimeoutError:
+                self._sink.cut()
+                return StreamEnd.SLOW
+            left_s -= loop.time() - began
+            if end is not None:
+                return end
+            if self._after is not None and self._feed.covers(self._after):
+                return None
+        return end
+
+    def _up_to_now(self, gap: Gap) -> Gap:
+        """Return the gap, extended to where the feed is.
+
+        Where records come and go all the time, the oldest one that is kept now is gone when the client is back:
+        behind it would be the next gap, and so on for ever.
+        """
+        behind, now = gap.after, self._feed.end
+        if behind is None or now is None or now.chain != behind.chain or now.txid <= behind.txid:
+            return gap
+        reason = (
+            f"{gap.reason}; transactions up to {now.txid} are left out: some may be gone before you are back"
+        )
+        return Gap(reason, gap.first_txid, None if gap.last_txid is None else now.txid, now)
+
+    async def _take(self, item: Item) -> StreamEnd | None:
+        match item:
+            case Begun(after):
+                self._after = after
+                await self._tell_away("")
+            case StateChange(batches, through):
+                for batch in batches:
+                    if (end := self._why_end()) is not None:
+                        return end
+                    after = After(batch.txid, through.chain)
+                    await self._write_events(frame_of(self._feed.name, batch), after)
+                self._after = through
+            case Modified(after):
+                await self._write_events(modified(self._feed.name, item), after)
+            case Gap():
+                await self._write(missing(self._feed.name, self._up_to_now(item)))
+                return StreamEnd.MISSING
+            case Away(reason):
+                await self._tell_away(reason)
+            case Gone():
+                return StreamEnd.NOT_PERMITTED
+            case _:
+                assert_never(item)
+        return None

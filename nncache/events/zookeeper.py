@@ -1,0 +1,184 @@
+"""Filters' events for clients of a proxy, read from what a publisher writes to ZooKeeper."""
+
+import logging
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from typing import Final, TypeAlias
+
+from cachetools import TTLCache
+
+from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
+from nncache.coordination.login import Login
+from nncache.coordination.session import Session
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import ZnodeWatch, ZooKeeperSession
+from nncache.events.source import (
+    After,
+    Away,
+    Begun,
+    Gap,
+    Gone,
+    Item,
+    Modified,
+    SourceSilentError,
+    StateChange,
+)
+from nncache.invalidation.channel.published_filters import parse_readers
+from nncache.invalidation.channel.znodes import Znodes, is_filter_name
+from nncache.invalidation.errors import (
+    ChannelOutageError,
+    ChannelUnavailableError,
+    CorruptZnodeError,
+    MissingEventsError,
+    UnknownFilterError,
+)
+from nncache.invalidation.subscriber.events import FilterModified, Position, ReceivedEvents
+from nncache.invalidation.subscriber.subscription import Subscription
+from nncache.proxy.log_throttle import ThrottledLog
+
+_log = logging.getLogger(__name__)
+
+REMEMBERED_S: Final = 1.0
+"""Seconds for which the readers of a filter, or its absence, are remembered."""
+
+NAMES: Final = 1_024
+"""Of filters of which that is remembered."""
+
+Connect: TypeAlias = Callable[[], ZooKeeperSession]
+
+
+class ZooKeeperEvents:
+    """The filters of one nameservice; the first question begins a session with ZooKeeper, `close` ends it."""
+
+    def __init__(
+        self,
+        settings: ZooKeeperSettings,
+        nameservice: str,
+        clock: Callable[[], float],
+        login: Login | None = None,
+        connect: Connect | None = None,
+    ) -> None:
+        self.znodes = Znodes(settings.zookeeper_root, nameservice)
+        self.clock = clock
+        self.outage_s = settings.zookeeper_session_timeout_s
+        self.throttled = ThrottledLog(_log, clock)
+        self._connect: Connect = connect or (
+            lambda: Session(settings, clock, log_name="events for clients", login=login)
+        )
+        self._session: ZooKeeperSession | None = None
+        self.readers_of: TTLCache[str, AbstractSet[str] | None] = TTLCache(NAMES, REMEMBERED_S, timer=clock)
+
+    async def close(self) -> None:
+        """End the session."""
+        self.readers_of.clear()
+        session, self._session = self._session, None
+        if session is not None:
+            await session.__aexit__(None, None, None)
+
+    async def zookeeper(self) -> ZooKeeperSession:
+        """Return the session; it may not be connected yet."""
+        if self._session is None:
+            self._session = self._connect()
+            await self._session.__aenter__()
+        return self._session
+
+    def follow(self, filter_name: str, after: After | None) -> "_Following":
+        """Return the events of a filter behind a position; None: from now on."""
+        return _Following(self, filter_name, after)
+
+    def readers(self, filter_name: str) -> "_Readers":
+        """Return a look at who may read them."""
+        return _Readers(self, filter_name)
+
+
+class _Following:
+    """A `nncache.events.source.Following` over a subscription."""
+
+    def __init__(self, source: ZooKeeperEvents, name: str, after: After | None) -> None:
+        self._source = source
+        self._name = name
+        self._after = after
+        self._subscription: Subscription | None = None
+
+    async def next(self) -> Item:
+        """Return the next item."""
+        source, after = self._source, self._after
+        if self._subscription is None:
+            self._subscription = Subscription(
+                await source.zookeeper(),
+                source.znodes,
+                self._name,
+                source.clock,
+                None if after is None else after.txid,
+                chain=None if after is None else after.chain,
+                outage_s=source.outage_s,
+            )
+        following = self._subscription
+        try:
+            item = await anext(following)
+        except UnknownFilterError:
+            return Gone()
+        except (ChannelOutageError, ChannelUnavailableError) as exc:
+            return Away(str(exc))
+        except MissingEventsError as exc:
+            behind = None if following.position is None else After(following.position, following.chain)
+            return Gap(str(exc), exc.first_txid, exc.last_txid, behind)
+        match item:
+            case Position(txid):
+                return Begun(After(txid, following.chain))
+            case FilterModified(txid, glob_before, owner_before, glob, owner):
+                after = After(txid, following.chain)
+                return Modified(after, glob_before, owner_before, glob, owner)
+            case ReceivedEvents(batches, through_txid):
+                return StateChange(batches, After(through_txid, following.chain))
+
+
+class _Readers:
+    """A `nncache.events.source.Readers` over a filter's definition.
+
+    A watch is set only by those who wait for a change: what a stranger asks for leaves nothing behind.
+    """
+
+    def __init__(self, source: ZooKeeperEvents, name: str) -> None:
+        self._source = source
+        self._name = name
+        self._watch: ZnodeWatch | None = None
+
+    async def read(self) -> AbstractSet[str] | None:
+        """Return the filter's owner and its subscribers; None if there is no such filter.
+
+        Raises:
+            SourceSilentError: ZooKeeper does not answer.
+        """
+        source = self._source
+        if not is_filter_name(self._name):
+            return None
+        if self._watch is None and self._name in source.readers_of:
+            return source.readers_of[self._name]
+        readers = source.readers_of[self._name] = await self._asked()
+        return readers
+
+    async def _asked(self) -> AbstractSet[str] | None:
+        source = self._source
+        path = source.znodes.definition(self._name)
+        try:
+            zookeeper = await source.zookeeper()
+            await zookeeper.wait_connected(source.outage_s)
+            znode = await (zookeeper.get(path) if self._watch is None else self._watch.read())
+            if znode is None:
+                return None
+            return parse_readers(path, znode.data)
+        except NoNodeError:
+            return None
+        except (NotAllowedError, CorruptZnodeError) as exc:  # which a stranger must not learn
+            source.throttled.warn(f"filter {self._name}: its events cannot be served: {exc}")
+            return None
+        except CoordinationError as exc:
+            raise SourceSilentError(str(exc)) from exc
+
+    async def changed(self, timeout_s: float) -> bool:
+        """Return True as soon as there may be others, False after `timeout_s` seconds."""
+        if self._watch is None:
+            zookeeper = await self._source.zookeeper()
+            self._watch = zookeeper.watch(self._source.znodes.definition(self._name))
+        return await self._watch.changed(timeout_s)

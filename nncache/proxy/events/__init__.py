@@ -1,1 +1,0 @@
-"""A filter's events for clients of HTTP, as Server-Sent Events. (proxy/events/)"""

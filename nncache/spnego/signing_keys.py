@@ -1,0 +1,78 @@
+"""The secrets that sign cookies, taken up again when their file changes."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NoReturn
+
+from nncache.net.secret_file import fault_of, state_of
+from nncache.net.setting_error import SettingError
+from nncache.spnego.cookies import Keys, parse_keys
+
+_log = logging.getLogger(__name__)
+
+LOOK_S: Final = 5.0
+"""Between two looks at the file."""
+
+KEY: Final = "cookie_secret_file"
+
+
+class SigningKeys:
+    """The keys in use.
+
+    Attributes:
+        keys: with which the next cookie is judged.
+        on_retired: each is called when a key has gone whose cookies were good until now.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Read them.
+
+        Raises:
+            SettingError: the file cannot be used; says what to do.
+        """
+        self._path = path
+        self._state = state_of(path)
+        self.keys: Keys = _read(path)
+        self.on_retired: list[Callable[[], None]] = []
+
+    def look(self) -> None:
+        """Take the file up again if it has changed. One that cannot be used is logged, and the old secrets stay."""
+        state = state_of(self._path)
+        if state == self._state:
+            return
+        self._state = state
+        try:
+            keys = _read(self._path)
+        except SettingError as error:
+            _log.warning("keeping the previous secrets: %s", error)
+            return
+        retired = set(self.keys.keys) - set(keys.keys)
+        self.keys = keys
+        _log.info(
+            "%s is in use as it is now: it holds %d secrets, and %d are retired",
+            self._path,
+            len(keys.keys),
+            len(retired),
+        )
+        if retired:
+            for each in self.on_retired:
+                each()
+
+    async def run(self) -> NoReturn:
+        """Look every so often, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self.look()
+
+
+def _read(path: str) -> Keys:
+    if fault := fault_of(path, "the secrets that sign cookies"):
+        raise SettingError(KEY, path, fault)
+    try:
+        return parse_keys(Path(path).read_bytes())
+    except OSError as error:
+        raise SettingError(KEY, path, str(error.strerror or error)) from error
+    except ValueError as error:
+        raise SettingError(KEY, path, str(error)) from error

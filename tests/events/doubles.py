@@ -1,0 +1,240 @@
+"""A source of events made of a list, clients that may be slow, and a stream between them, in virtual time."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any
+
+from nncache.events.feed import Feed
+from nncache.events.source import (
+    After,
+    Away,
+    Begun,
+    Gap,
+    Gone,
+    Item,
+    Modified,
+    SourceSilentError,
+    StateChange,
+)
+from nncache.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
+from nncache.hadoop.events import EventBatch, Unlink
+from nncache.net.shares import Shares
+from tests.events.reader import read_stream
+
+
+class FilterLog:
+    """What is published of one filter, as ZooKeeper would keep it; the source of streams.
+
+    `kept` are the transactions that are still there, each with its number of events, behind `floor`.
+    """
+
+    def __init__(self) -> None:
+        self.chain = "c1"
+        self.floor = 10
+        self.end = 10
+        self.kept: dict[int, int] = {}
+        self.away = ""
+        self.subscribers: set[str] | None = {"alice"}
+        self.is_silent = False
+        self.modified_after: int | None = None
+        self.has_bug = False  # whoever follows meets it
+        self.followings: list[After | None] = []  # who asked, for what
+        self.rights_read = 0
+        self.closed = 0
+        self._news = asyncio.Event()
+
+    def publish(self, txid: int, events: int = 1) -> None:
+        """Add a transaction."""
+        self.kept[txid] = events
+        self.end = txid
+        self.tell()
+
+    def lose(self, through: int) -> None:
+        """Forget the oldest transactions."""
+        self.kept = {txid: events for txid, events in self.kept.items() if txid > through}
+        self.floor = max(self.floor, through)
+        self.end = max(self.end, through)
+        self.tell()
+
+    def tell(self) -> None:
+        """Wake all who wait."""
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def wait(self, timeout_s: float) -> bool:
+        """Wait for something to happen."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._news.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def follow(self, filter_name: str, after: After | None) -> "_Following":
+        """Return the events."""
+        self.followings.append(after)
+        return _Following(self, after)
+
+    def readers(self, filter_name: str) -> "_Readers":
+        """Return who may read them."""
+        return _Readers(self)
+
+    async def close(self) -> None:
+        """Count it."""
+        self.closed += 1
+
+    def batch(self, txid: int) -> EventBatch:
+        """Return what a transaction brought."""
+        return EventBatch(txid, tuple(Unlink(f"/{txid}/{number}", 1) for number in range(self.kept[txid])))
+
+
+class _Following:
+    def __init__(self, log: FilterLog, after: After | None) -> None:
+        self._log = log
+        self._after = after
+        self._has_begun = False
+        self._told_away = ""
+        self._told_modified: int | None = None
+
+    async def next(self) -> Item:
+        log = self._log
+        while True:
+            await asyncio.sleep(0.001)  # a round trip
+            if log.has_bug:
+                raise RuntimeError("a bug")
+            if log.subscribers is None:
+                await asyncio.sleep(1)
+                return Gone()
+            if log.away:
+                if log.away != self._told_away:
+                    self._told_away, self._has_begun = log.away, False
+                    return Away(log.away)
+                await log.wait(60)
+                continue
+            self._told_away = ""
+            if (item := self._step()) is not None:
+                return item
+            await log.wait(60)
+
+    def _step(self) -> Item | None:
+        log = self._log
+        after = self._after or After(log.end)
+        if not self._has_begun:
+            self._has_begun = True
+            if after.chain not in {None, log.chain}:
+                self._after = After(log.end, log.chain)
+                return Gap("made again", None, None, self._after)
+            self._after = After(after.txid, log.chain)
+            return Begun(self._after)
+        if after.txid < log.floor:
+            self._after, self._has_begun = After(log.floor, log.chain), False
+            return Gap("gone", after.txid + 1, log.floor, self._after)
+        modified = log.modified_after
+        limit = log.end
+        if modified is not None and modified >= after.txid and modified != self._told_modified:
+            if not [txid for txid in log.kept if after.txid < txid <= modified]:
+                self._told_modified = modified
+                self._after = After(modified, log.chain)
+                return Modified(self._after, "/a", "joe", "/b", "joe")
+            limit = modified
+        behind = sorted(txid for txid in log.kept if after.txid < txid <= limit)[:3]
+        if not behind:
+            return None
+        self._after = After(behind[-1], log.chain)
+        return StateChange(tuple(log.batch(txid) for txid in behind), self._after)
+
+
+class _Readers:
+    def __init__(self, log: FilterLog) -> None:
+        self._log = log
+
+    async def read(self) -> AbstractSet[str] | None:
+        self._log.rights_read += 1
+        await asyncio.sleep(0.001)
+        if self._log.is_silent:
+            raise SourceSilentError("silent")
+        return None if self._log.subscribers is None else set(self._log.subscribers)
+
+    async def changed(self, timeout_s: float) -> bool:
+        return await self._log.wait(timeout_s)
+
+
+@dataclass
+class FakeSink:
+    """A client: what it was sent, and whether it takes anything."""
+
+    sent: bytearray = field(default_factory=bytearray)
+    is_cut: bool = False
+    is_gone: bool = False
+    gives_up: bool = False  # the reply's own patience is over
+    on_write: Callable[[bytes], None] = lambda data: None
+    _takes: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self._takes.set()
+
+    def stall(self) -> None:
+        """Take nothing."""
+        self._takes.clear()
+
+    def take(self) -> None:
+        """Take all."""
+        self._takes.set()
+
+    async def write(self, data: bytes) -> None:
+        """Be sent something: it lies in buffers while nothing is taken."""
+        if self.is_gone:
+            raise ConnectionResetError("gone")
+        self.sent += data
+        self.on_write(data)
+        await self._takes.wait()
+        if self.gives_up:
+            raise ConnectionAbortedError("too slow")
+
+    def cut(self) -> None:
+        """Be cut off."""
+        self.is_cut = True
+
+    def messages(self) -> list[tuple[str, Any, str]]:
+        """Return what a client has read: type, data, and the last id by then."""
+        return [(event, json.loads(data), last_id) for event, data, last_id in read_stream(bytes(self.sent))]
+
+    def txids(self) -> list[int]:
+        """Return the transactions of the events."""
+        return [data["txid"] for event, data, _ in self.messages() if event == "UNLINK"]
+
+    def words(self) -> list[str]:
+        """Return the types of the messages."""
+        return [event for event, _, _ in self.messages()]
+
+
+class FakeCluster:
+    """A filter's log, its feed, and its streams."""
+
+    def __init__(self, tasks: asyncio.TaskGroup) -> None:
+        self.log = FilterLog()
+        self.feed = Feed("f", self.log, self.log.subscribers)
+        self.tasks = tasks
+        self.running = tasks.create_task(self.feed.run())
+        self.slots = Shares(MAX_CATCHING_UP)
+
+    def stream(
+        self, after: int | After | None = None, user: str = "alice", sink: FakeSink | None = None
+    ) -> "Streamed":
+        """Begin one."""
+        sink = sink or FakeSink()
+        position = After(after) if isinstance(after, int) else after
+        stream = EventStream(sink, self.feed, self.log, user, position, self.slots, "peer")
+        return Streamed(stream, sink, self.tasks.create_task(stream.run()))
+
+
+@dataclass
+class Streamed:
+    """A stream that runs."""
+
+    stream: EventStream
+    sink: FakeSink
+    task: asyncio.Task[StreamEnd]

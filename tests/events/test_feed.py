@@ -1,0 +1,107 @@
+"""One filter, followed once: what is kept of it, and who is told when it changes."""
+
+import asyncio
+import logging
+from functools import partial
+
+import pytest
+
+from nncache.events.feed import KEPT_BYTES, Feed
+from nncache.events.messages import Frame
+from nncache.events.source import After
+from tests.events.doubles import FilterLog
+from tests.invalidation.virtual_time import VirtualLoop, until
+
+LOOP = VirtualLoop
+
+
+async def following(log: FilterLog, tasks: asyncio.TaskGroup) -> tuple[Feed, asyncio.Task[None]]:
+    """Return a feed that has begun."""
+    feed = Feed("f", log, log.subscribers)
+    running = tasks.create_task(feed.run())
+    await until(lambda: feed.end is not None)
+    return feed, running
+
+
+def _is_at(feed: Feed, txid: int) -> bool:
+    return feed.end == After(txid, "c1")
+
+
+async def test_what_is_kept_is_bounded() -> None:
+    """The newest transactions are, however many come; a position before them is not covered."""
+    log = FilterLog()
+    async with asyncio.TaskGroup() as tasks:
+        feed, running = await following(log, tasks)
+        frames = list[Frame]()
+        for txid in range(11, 31):
+            log.publish(txid, events=1_000)
+            await until(partial(_is_at, feed, txid))
+            frames = list(feed._kept)  # noqa: SLF001 - what is bounded
+            assert sum(len(frame.data) for frame in frames) <= KEPT_BYTES
+        oldest = frames[0].txid
+        assert oldest > 11
+        assert feed.covers(After(oldest - 1))
+        assert not feed.covers(After(oldest - 2))
+        assert feed.next_behind(After(oldest - 1)) is frames[0]
+        assert feed.next_behind(After(30)) is None
+        log.publish(31, events=20_000)
+        await until(lambda: feed.end == After(31, "c1"))
+        assert not feed.covers(After(30)), "one that is too large by itself is not kept either"
+        assert feed.covers(After(31))
+        running.cancel()
+
+
+async def test_a_gap_begins_it_again() -> None:
+    """What came before is kept no more: it does not lead to what comes now."""
+    log = FilterLog()
+    async with asyncio.TaskGroup() as tasks:
+        feed, running = await following(log, tasks)
+        log.publish(11)
+        await until(lambda: feed.covers(After(10)) and feed.end == After(11, "c1"))
+        log.lose(20)
+        await until(lambda: feed.end == After(20, "c1"))
+        assert [feed.covers(After(txid)) for txid in (10, 11, 19, 20, 21)] == [False] * 3 + [True, False]
+        running.cancel()
+
+
+async def test_listeners_are_told_of_each_change(caplog: pytest.LogCaptureFixture) -> None:
+    """Of events, outages, readers, a filter that is gone, and of its own failure."""
+    log = FilterLog()
+    reported: list[tuple[object, ...]] = []
+    async with asyncio.TaskGroup() as tasks:
+        feed, _ = await following(log, tasks)
+        log.is_silent = True  # from here on nothing is known of the readers
+
+        def note() -> None:
+            reported.append((feed.end, feed.away, feed.readers, feed.has_failed))
+
+        feed.listeners.add(note)
+        log.publish(11)
+        await until(lambda: (After(11, "c1"), "", {"alice"}, False) in reported)
+        log.away = "why"
+        log.tell()
+        await until(lambda: (After(11, "c1"), "why", {"alice"}, False) in reported)
+        log.away = ""
+        log.publish(12)
+        await until(lambda: (After(12, "c1"), "", {"alice"}, False) in reported)
+        log.subscribers = None
+        log.tell()
+        await until(lambda: (After(12, "c1"), "", None, False) in reported)
+        log.is_silent, log.subscribers = False, {"bob"}
+        await until(lambda: (After(12, "c1"), "", {"bob"}, False) in reported)
+        log.has_bug = True
+        with caplog.at_level(logging.ERROR):
+            log.tell()
+            await until(lambda: reported[-1][-1] is True)
+        assert "internal error while following filter f" in caplog.text
+
+
+async def test_readers_are_read_again_each_second() -> None:
+    """Whatever is notified."""
+    log = FilterLog()
+    async with asyncio.TaskGroup() as tasks:
+        _, running = await following(log, tasks)
+        before = log.rights_read
+        await asyncio.sleep(10.5)
+        assert log.rights_read - before >= 9
+        running.cancel()

@@ -1,0 +1,83 @@
+"""What a client is told, in the words of `nncache watch --json`."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from nncache.commands.event_lines import Away, Happened, JsonLines, Missing
+from nncache.events.messages import ended, frame_of, missing, modified, outage, started
+from nncache.events.source import After, Gap, Modified
+from nncache.hadoop.events import Append, EventBatch, Unlink
+from nncache.invalidation.subscriber.events import FilterModified, Position
+from tests.events.reader import read_stream
+
+NOW = datetime(2026, 11, 25, tzinfo=UTC)
+LINES = JsonLines("f")
+
+
+def test_events_have_the_fields_of_watch() -> None:
+    """Their type is the event's; the id of a transaction stands at its last event."""
+    events = (Append("/a", new_block=True), Unlink("/b\n", 7))
+    frame = frame_of("f", EventBatch(12, events))
+    assert (frame.txid, frame.events) == (12, 2)
+    (append, told_a, id_a), (unlink, told_b, id_b) = read_stream(frame.data)
+    assert (append, unlink, id_a, id_b) == ("APPEND", "UNLINK", "", "12")
+    assert [json.loads(reported) for reported in (told_a, told_b)] == [
+        json.loads(LINES.line(Happened(12, event), NOW)) for event in events
+    ]
+
+
+def test_where_it_begins() -> None:
+    """With the id to come back with before any event; the chain is there for those who keep positions themselves."""
+    ((event, reported, last_id),) = read_stream(started("f", After(43, "f-1")))
+    assert (event, last_id) == ("start", "43")
+    assert json.loads(reported) == {**json.loads(LINES.line(Position(43), NOW)), "chain": "f-1"}
+    ((_, reported, _),) = read_stream(started("f", After(43)))
+    assert json.loads(reported) == json.loads(LINES.line(Position(43), NOW))
+
+
+@pytest.mark.parametrize(
+    ("gap", "last_id", "more"),
+    [
+        (Gap("why", 3, 5, After(5, "c")), "5", {"after": 5}),
+        (Gap("why", None, None, After(8, "c")), "8", {"after": 8}),
+        (Gap("why", None, None, None), "", {}),
+    ],
+)
+def test_a_gap(gap: Gap, last_id: str, more: dict[str, object]) -> None:
+    """Which transactions, what to do, and an id behind it: who comes back with it goes on."""
+    stream = b"id: 1\n\n" + missing("f", gap)
+    ((event, reported, shown_id),) = read_stream(stream)
+    assert (event, shown_id) == ("missing", last_id)
+    fields = json.loads(reported)
+    to_do = fields.pop("next")
+    said = Missing(gap.reason, gap.first_txid, gap.last_txid)
+    assert fields == {**json.loads(LINES.line(said, NOW)), **more}
+    assert to_do.startswith(
+        "read the present state of the filter's paths from HDFS, then ask for the events "
+    )
+    assert to_do.endswith(
+        f"behind transaction {last_id}" if last_id else "from then on, without Last-Event-ID"
+    )
+
+
+def test_a_modified_filter() -> None:
+    """What it was and what it is, and from where on."""
+    frame = modified("f", Modified(After(9, "c"), "/a", "joe", "/b", "ann"))
+    assert (frame.txid, frame.events, frame.is_modified) == (9, 0, True)
+    ((event, reported, last_id),) = read_stream(frame.data)
+    assert (event, last_id) == ("modified", "9")
+    assert json.loads(reported) == json.loads(LINES.line(FilterModified(9, "/a", "joe", "/b", "ann"), NOW))
+
+
+def test_an_outage() -> None:
+    """It changes no id: events come behind the same one when it is over."""
+    ((event, reported, last_id),) = read_stream(b"id: 9\n\n" + outage("f", "why"))
+    assert (event, last_id) == ("outage", "9")
+    assert json.loads(reported) == json.loads(LINES.line(Away("why"), NOW))
+
+
+def test_why_a_stream_ends() -> None:
+    """Without an id: a client that comes back goes on behind the last event."""
+    assert ended("f", "too old") == b'event: end\ndata: {"filter": "f", "end": "too old"}\n\n'

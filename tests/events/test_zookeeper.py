@@ -1,0 +1,253 @@
+"""Filters' events and readers, from what a publisher writes to a ZooKeeper, in virtual time."""
+
+import asyncio
+import logging
+
+import pytest
+
+from nncache.coordination.acl import Acl, AclEntry, Right
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import Znode
+from nncache.events import source as items
+from nncache.events.feed import Feed
+from nncache.events.source import After, Away, Begun, Gap, Gone, SourceSilentError, StateChange
+from nncache.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
+from nncache.events.zookeeper import REMEMBERED_S, ZooKeeperEvents
+from nncache.hadoop.events import EventBatch, Unlink
+from nncache.invalidation.channel.published_filters import FilterTerms
+from nncache.invalidation.channel.records import Events, Modified
+from nncache.net.shares import Shares
+from tests.coordination.fake_zookeeper import FakeSession
+from tests.events.doubles import FakeSink
+from tests.invalidation.channel.fake_cluster import FakeCluster, play
+from tests.invalidation.channel.press import ZNODES
+from tests.invalidation.virtual_time import clock, until
+
+SETTINGS = ZooKeeperSettings(zookeeper_root=ZNODES.root)
+
+
+def source_of(fake_cluster: FakeCluster) -> ZooKeeperEvents:
+    """Return one over a session of its own."""
+    return ZooKeeperEvents(SETTINGS, ZNODES.nameservice, clock, connect=fake_cluster.server.session)
+
+
+def test_items() -> None:
+    """A beginning, events, a gap with where it goes on, and an outage of the publisher."""
+
+    async def story(fake_cluster: FakeCluster) -> None:
+        following = source_of(fake_cluster).follow("joe", None)
+        begun = await following.next()
+        chain = fake_cluster.press.filters["joe"].id
+        assert begun == Begun(After(10, chain))
+        fake_cluster.unlink("/joe/a")
+        news = await following.next()
+        assert isinstance(news, StateChange)
+        assert news.through == After(11, chain)
+        assert [batch.txid for batch in news.batches] == [11]
+        assert isinstance(news.batches[0].events[0], Unlink)
+        fake_cluster.namenode.unlink("/joe/b")
+        fake_cluster.press.drop(12, 12)
+        gap = await following.next()
+        assert isinstance(gap, Gap)
+        assert (gap.first_txid, gap.last_txid, gap.after) == (12, 12, After(12, chain))
+        assert await following.next() == Begun(After(12, chain))
+        fake_cluster.press.vanish()
+        away = await following.next()
+        assert away == Away("no publisher has been there for 10 s")
+        fake_cluster.press.appear()
+        assert await following.next() == Begun(After(12, chain))
+        behind = source_of(fake_cluster).follow("joe", After(11, chain))
+        assert await behind.next() == Begun(After(11, chain))
+        assert isinstance(await behind.next(), Gap)
+        assert await source_of(fake_cluster).follow("ann", None).next() == Gone()
+
+    play(story)
+
+
+def test_a_modified_filter() -> None:
+    """Is told with what it was and what it is."""
+
+    async def story(fake_cluster: FakeCluster) -> None:
+        following = source_of(fake_cluster).follow("joe", None)
+        await following.next()
+        before = fake_cluster.press.filters["joe"]
+        fake_cluster.namenode.unlink("/joe/a")
+        batch = EventBatch(11, fake_cluster.namenode.log.transactions[10])
+        terms = FilterTerms("/joe/*", "joe"), FilterTerms("/*/*", "ann")
+        changed = Modified(10, *terms)
+        fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events((batch,)), 11, changed))
+        reported = await following.next()
+        assert reported == items.Modified(After(10, before.chain), "/joe/*", "joe", "/*/*", "ann")
+        assert isinstance(await following.next(), StateChange)
+
+    play(story)
+
+
+def test_a_filter_that_was_made_again_is_a_gap() -> None:
+    """For a position in the one before, where its chain is known or it is older than the new one."""
+
+    async def story(fake_cluster: FakeCluster) -> None:
+        chain = fake_cluster.press.filters["joe"].id
+        fake_cluster.unlink("/joe/a")
+        fake_cluster.press.change_filters({"joe": "/joe/*"}, anew=frozenset({"joe"}))
+        fake_cluster.unlink("/joe/b")
+        for after in (After(10), After(12, chain)):
+            assert isinstance(await source_of(fake_cluster).follow("joe", after).next(), Gap)
+
+    play(story)
+
+
+def test_readers() -> None:
+    """Owner and subscribers, as the definition has them now; a change is noticed."""
+
+    async def story(fake_cluster: FakeCluster) -> None:
+        readers = source_of(fake_cluster).readers("joe")
+        assert await readers.read() == {"joe"}
+        assert fake_cluster.server.watches == 0, "a stranger asks as well"
+        assert await readers.changed(1.0)
+        assert await readers.read() == {"joe"}
+        assert not await readers.changed(1.0)
+        fake_cluster.press.subscribers("joe", "ann", "bob")
+        assert await readers.changed(1.0)
+        assert await readers.read() == {"joe", "ann", "bob"}
+        fake_cluster.press.change_filters({})
+        assert await readers.changed(1.0)
+        assert await readers.read() is None
+
+    play(story)
+
+
+@pytest.mark.parametrize("name", ["", "../joe", ".publisher", "joe/1", "a\0b", "zookeeper"])
+def test_no_filter_could_be_called_so(name: str) -> None:
+    """Such a path is never asked for: it may be another znode's."""
+
+    async def story(fake_cluster: FakeCluster) -> None:
+        assert await source_of(fake_cluster).readers("ann").read() is None, (
+            "this one could be, and is not there"
+        )
+
+        def connect() -> FakeSession:
+            raise AssertionError("ZooKeeper is asked")
+
+        source = ZooKeeperEvents(SETTINGS, ZNODES.nameservice, clock, connect=connect)
+        assert await source.readers(name).read() is None
+
+    play(story)
+
+
+def test_what_cannot_be_read_is_as_if_it_were_not_there(caplog: pytest.LogCaptureFixture) -> None:
+    """A stranger must not tell them apart; the operator's log does."""
+
+    async def story(fake_cluster: FakeCluster) -> None:
+        fake_cluster.press.put(ZNODES.definition("joe"), b"{")
+        with caplog.at_level(logging.WARNING):
+            assert await source_of(fake_cluster).readers("joe").read() is None
+        assert "filter joe: its events cannot be served" in caplog.text
+        closed: Acl = (AclEntry("sasl", "other", Right.READ),)
+        session = fake_cluster.server.session()
+        await session.set_acl(ZNODES.definition("joe"), closed, 0)
+        source = source_of(fake_cluster)
+        assert await source.readers("joe").read() is None
+        assert isinstance(await source.follow("joe", None).next(), Away)
+
+    play(story)
+
+
+def test_a_zookeeper_that_is_silent() -> None:
+    """Is asked for as long as its session may last, and then that is said."""
+
+    async def story(fake_cluster: FakeCluster) -> None:
+        source = source_of(fake_cluster)
+        readers = source.readers("joe")
+        await readers.read()
+        await asyncio.sleep(REMEMBERED_S)
+        fake_cluster.server.disconnect()
+        began = clock()
+        with pytest.raises(SourceSilentError):
+            await readers.read()
+        assert clock() - began >= SETTINGS.zookeeper_session_timeout_s
+        fake_cluster.server.connect()
+        assert await readers.read() == {"joe"}
+
+    play(story)
+
+
+def test_who_may_read_is_remembered_for_a_moment() -> None:
+    """Known filter or not: strangers cost ZooKeeper a question a second for each name that they give."""
+
+    async def story(fake_cluster: FakeCluster) -> None:
+        asked = 0
+
+        def connect() -> FakeSession:
+            session = fake_cluster.server.session()
+            get = session.get
+
+            async def counted(path: str) -> Znode:
+                nonlocal asked
+                asked += 1
+                return await get(path)
+
+            session.get = counted  # type: ignore[method-assign]  # it counts
+            return session
+
+        source = ZooKeeperEvents(SETTINGS, ZNODES.nameservice, clock, connect=connect)
+        for _ in range(5):
+            assert await source.readers("joe").read() == {"joe"}
+            assert await source.readers("ann").read() is None
+        assert asked == 2
+        fake_cluster.press.subscribers("joe", "ann")
+        await asyncio.sleep(REMEMBERED_S)
+        assert await source.readers("joe").read() == {"joe", "ann"}
+
+    play(story)
+
+
+def test_closing_ends_its_session() -> None:
+    """The next question begins another one."""
+
+    async def story(fake_cluster: FakeCluster) -> None:
+        sessions: list[FakeSession] = []
+
+        def connect() -> FakeSession:
+            sessions.append(fake_cluster.server.session())
+            return sessions[-1]
+
+        source = ZooKeeperEvents(SETTINGS, ZNODES.nameservice, clock, connect=connect)
+        await source.close()
+        for _ in range(2):
+            assert await source.readers("joe").read() == {"joe"}
+            assert await source.readers("ann").read() is None
+            await source.close()
+        assert [session.session_id for session in sessions] == [0, 0]
+
+    play(story)
+
+
+def test_a_stream_over_it_goes_on_after_an_outage() -> None:
+    """ZooKeeper is away for a minute, its session expires: nothing is missing, nothing comes twice."""
+
+    async def follow(fake_cluster: FakeCluster, tasks: asyncio.TaskGroup) -> None:
+        source, sink = source_of(fake_cluster), FakeSink()
+        feed = Feed("joe", source, {"joe"})
+        running = tasks.create_task(feed.run())
+        stream = EventStream(sink, feed, source, "joe", None, Shares(MAX_CATCHING_UP), "peer")
+        streaming = tasks.create_task(stream.run())
+        await until(lambda: sink.words() == ["start"])
+        fake_cluster.unlink("/joe/a")
+        await until(lambda: sink.txids() == [11])
+        fake_cluster.server.disconnect()
+        fake_cluster.unlink("/joe/b")
+        await until(lambda: sink.words()[-1] == "outage", within_s=60)
+        await asyncio.sleep(60)
+        fake_cluster.server.connect()
+        await until(lambda: sink.txids() == [11, 12])
+        assert sink.words() == ["start", "UNLINK", "outage", "start", "UNLINK"]
+        fake_cluster.press.change_filters({})
+        assert await streaming is StreamEnd.NOT_PERMITTED
+        running.cancel()
+
+    async def story(fake_cluster: FakeCluster) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            await follow(fake_cluster, tasks)
+
+    play(story)

@@ -1,0 +1,77 @@
+"""A client's `doas` is judged by the rules and the client's own address."""
+
+from collections.abc import Collection
+
+import pytest
+
+from nncache.hadoop.configuration import Configuration
+from nncache.hadoop.proxy_users import Address, address_of, parse_proxy_users
+from nncache.spnego.impersonation import NAMES_REMEMBERED_S, Impersonation, addresses_of
+from tests.proxy.doubles import FakeClock
+
+RULES = {
+    "hadoop.proxyuser.knox.users": "alice",
+    "hadoop.proxyuser.knox.hosts": "gate.example.com, 10.0.0.1",
+    "hadoop.proxyuser.oozie.groups": "*",
+    "hadoop.proxyuser.oozie.hosts": "*",
+}
+
+
+class Names:
+    """A resolver that counts."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.addresses: list[Address] = [address_of("10.0.0.5")]
+
+    async def __call__(self, name: str) -> Collection[Address]:
+        """Return the addresses of any name."""
+        self.asked.append(name)
+        return self.addresses
+
+
+def judged(clock: FakeClock, names: Names) -> Impersonation:
+    """Return what judges by RULES."""
+    return Impersonation(parse_proxy_users(Configuration(RULES)), clock, names)
+
+
+@pytest.mark.parametrize(
+    ("real", "user", "peer", "fault"),
+    [
+        ("knox", "alice", "10.0.0.1", None),
+        ("knox", "alice", "10.0.0.5", None),
+        ("knox", "alice", "::ffff:10.0.0.1", None),
+        ("knox", "alice", "10.0.0.6", "Unauthorized connection for super-user: knox from IP /10.0.0.6"),
+        ("knox", "alice", "", "Unauthorized connection for super-user: knox from IP /"),
+        ("knox", "bob", "10.0.0.1", "User: knox is not allowed to impersonate bob"),
+        ("carol", "alice", "10.0.0.1", "User: carol is not allowed to impersonate alice"),
+        ("oozie", "bob", "192.168.0.1", None),
+        ("oozie", "bob", "", None),
+    ],
+)
+async def test_who_may_act_for_whom_from_where(real: str, user: str, peer: str, fault: str | None) -> None:
+    """In the NameNode's words where they may not."""
+    impersonation = judged(FakeClock(), Names())
+    assert await impersonation.fault_of(real, user, peer) == fault
+    assert impersonation.refused == (fault is not None)
+
+
+async def test_a_host_name_is_resolved_when_needed_and_cached() -> None:
+    """Another address of it holds when that is over."""
+    clock, names = FakeClock(), Names()
+    impersonation = judged(clock, names)
+    assert await impersonation.fault_of("knox", "alice", "10.0.0.1") is None
+    assert names.asked == []
+    for _ in range(2):
+        assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is None
+    assert names.asked == ["gate.example.com"]
+    names.addresses = []
+    clock.now += NAMES_REMEMBERED_S + 1
+    assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is not None
+
+
+async def test_a_name_without_an_address_lets_in_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    """The log says so."""
+    assert await addresses_of("no-such-host.invalid") == ()
+    assert "no-such-host.invalid" in caplog.text
+    assert address_of("127.0.0.1") in await addresses_of("localhost")

@@ -1,0 +1,73 @@
+"""The secrets are read again when their file changes, and a file that others may read is none."""
+
+from pathlib import Path
+
+import pytest
+
+from nncache.net.setting_error import SettingError
+from nncache.spnego.signing_keys import SigningKeys
+
+FIRST, SECOND = b"1" * 32, b"2" * 32
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file with one secret."""
+    made = tmp_path / "secret"
+    made.touch(mode=0o600)
+    made.write_bytes(FIRST + b"\n")
+    return made
+
+
+def replace(file: Path, text: bytes, mode: int = 0o600) -> None:
+    """Put another file in its place, as an operator would."""
+    new = file.with_name("new")
+    new.touch(mode=mode)
+    new.write_bytes(text)
+    new.replace(file)
+
+
+def test_a_new_key_signs_and_the_old_one_is_good(file: Path) -> None:
+    """Until it is retired, which those are told of who remember what it was good for."""
+    keys, retired = SigningKeys(str(file)), []
+    keys.on_retired.append(lambda: retired.append(keys.keys.keys))
+    keys.look()
+    assert keys.keys.keys == (FIRST,)
+    replace(file, SECOND + b"\n" + FIRST + b"\n")
+    keys.look()
+    found: object = keys.keys.keys, retired
+    assert found == ((SECOND, FIRST), [])
+    replace(file, SECOND + b"\n")
+    keys.look()
+    assert retired == [(SECOND,)]
+
+
+@pytest.mark.parametrize(("text", "mode"), [(b"", 0o600), (b"short", 0o600), (SECOND, 0o644)])
+def test_one_that_cannot_be_used_changes_nothing(
+    file: Path, caplog: pytest.LogCaptureFixture, text: bytes, mode: int
+) -> None:
+    """It is logged once, without what stands in it."""
+    keys = SigningKeys(str(file))
+    replace(file, text, mode)
+    for _ in range(2):
+        keys.look()
+    assert keys.keys.keys == (FIRST,)
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert str(file) in line
+    assert SECOND.decode() not in line
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"), [(b"", 0o600), (b"short", 0o600), (SECOND, 0o644), (SECOND, 0o640)]
+)
+def test_a_start_with_one_fails(file: Path, text: bytes, mode: int) -> None:
+    """And names the setting."""
+    replace(file, text, mode)
+    with pytest.raises(SettingError, match=r"^cookie_secret_file: "):
+        SigningKeys(str(file))
+
+
+def test_a_file_must_be_there(tmp_path: Path) -> None:
+    """At the start."""
+    with pytest.raises(SettingError, match=r"^cookie_secret_file: .*No such file"):
+        SigningKeys(str(tmp_path / "none"))
