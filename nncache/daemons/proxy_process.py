@@ -25,16 +25,13 @@ from nncache.settings.federation import Federation
 from nncache.spnego.clients_authentication import clients_authentication_of
 
 
-def run_proxy(
-    settings: SettingsOfProxy | Federation, load: Callable[[], SettingsOfProxy | Federation]
-) -> None:
+def run_proxy(settings: Federation, load: Callable[[], Federation]) -> None:
     """Serve until SIGTERM or SIGINT, then let what is under way finish. At SIGHUP the settings are loaded again.
 
     Raises:
         StartError: this start cannot succeed; one line says why.
     """
-    by_name = dict(settings.settings) if isinstance(settings, Federation) else {"": settings}
-    of_proxy = next(iter(by_name.values()))
+    by_name, of_proxy = settings.settings, settings.of_proxy
     set_up_logs(of_proxy.log)
     name_lines()
     try:
@@ -49,10 +46,7 @@ def run_proxy(
     manager = ServiceManager()
 
     async def serve(signals: Signals) -> None:
-        is_alone = not isinstance(settings, Federation)
-        system = ProxySystem(
-            settings, boottime, access, manager, logs, security[""] if is_alone else security
-        )
+        system = ProxySystem(settings, boottime, access, manager, logs, security)
         reloaders = {
             name: Reloader(
                 partial(loaded_again, load, settings, name),
@@ -101,20 +95,13 @@ def _security_of(settings: SettingsOfProxy) -> Security:
     )
 
 
-def loaded_again(
-    load: Callable[[], SettingsOfProxy | Federation], begun: SettingsOfProxy | Federation, name: str
-) -> SettingsOfProxy:
+def loaded_again(load: Callable[[], Federation], begun: Federation, name: str) -> SettingsOfProxy:
     """Return the settings of a namespace, loaded again; `begun` are those of the start.
 
     Raises:
         ConfigurationError: they are wrong, or the namespaces are others.
     """
-    match begun, load():
-        case SettingsOfProxy(), SettingsOfProxy() as settings:
-            return settings
-        case Federation(), Federation() as wanted if (
-            wanted.settings.keys() == begun.settings.keys() and wanted.mounts.points == begun.mounts.points
-        ):
-            return wanted.settings[name]
-        case _:
-            raise ConfigurationError("the namespaces, or what they hold, have changed: that needs a restart")
+    wanted = load()
+    if wanted.settings.keys() != begun.settings.keys() or wanted.mounts.points != begun.mounts.points:
+        raise ConfigurationError("the namespaces, or what they hold, have changed: that needs a restart")
+    return wanted.settings[name]

@@ -19,12 +19,12 @@ from nncache.admin.settings import access_of
 from nncache.admin.status_page import StatusPage
 from nncache.daemons.housekeeping import calm_collector, tend_collector
 from nncache.daemons.namespace_stack import NO_SECURITY, Security
-from nncache.daemons.namespaces_served import OneNamespace, SeveralNamespaces
+from nncache.daemons.namespaces import Namespaces
 from nncache.daemons.proxy_status import HOTTEST_SHOWN
 from nncache.daemons.registered import ServedRegistry, proxy_daemon
 from nncache.daemons.registration import NO_REGISTRATION, Registration
 from nncache.daemons.service_manager import ServiceManager
-from nncache.daemons.start_lines import say_where, say_where_all
+from nncache.daemons.start_lines import say_where
 from nncache.daemons.supervision import background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
@@ -53,28 +53,29 @@ class ProxySystem:
 
     def __init__(
         self,
-        settings: SettingsOfProxy | Federation,
+        federation: Federation,
         clock: Clock,
         access: Access | None = None,
         manager: ServiceManager | None = None,
         logs: RequestLogs | None = None,
-        security: Security | Mapping[str, Security] = NO_SECURITY,
+        security: Mapping[str, Security] | None = None,
     ) -> None:
         """Build it.
 
         Args:
-            settings: all of them; a Federation has those of several namespaces.
+            federation: the settings of all namespaces.
             clock: seconds of CLOCK_BOOTTIME.
             access: what the settings say of the operators' pages, if that was read already.
             manager: notified when it serves and when it ends.
             logs: of requests, opened already; closed at the end.
-            security: of several namespaces by their names.
+            security: of each namespace, by its name; None: there is none.
 
         Raises:
             SettingError: one of those logs cannot be opened.
         """
-        federation = self._federation = settings if isinstance(settings, Federation) else None
-        settings = settings.of_proxy if isinstance(settings, Federation) else settings
+        self._federation, settings = federation, federation.of_proxy
+        security = security or dict.fromkeys(federation.settings, NO_SECURITY)
+        of_proxy = next(iter(security.values()))  # what all agree on
         self._logs = logs or RequestLogs(settings.request_logs, clock)
         self._manager = manager or ServiceManager({})
         self._settings = settings
@@ -82,10 +83,6 @@ class ProxySystem:
         self._watchdog = Watchdog()
         self._hottest = Hottest(clock)
         observers = (*self._logs.observers, self._hottest)
-        self._served: OneNamespace | SeveralNamespaces
-        names = ("",) if federation is None else tuple(federation.settings)
-        by_name = dict.fromkeys(names, security) if isinstance(security, Security) else security
-        of_proxy = by_name[names[0]]  # what all agree on
         self._registration: Registration | None = None
         self._registry: ServedRegistry | None = None
         first = None
@@ -95,24 +92,20 @@ class ProxySystem:
             )
             self._registry = ServedRegistry(self._registration, settings)
             first = self._registry.before
-        if federation is None:
-            self._authentication = of_proxy.clients
-            self._served = OneNamespace(settings, clock, of_proxy, observers, first)
-        else:
-            self._authentication = None
-            self._served = SeveralNamespaces(federation, clock, by_name, observers, first)
+        self._authentication = of_proxy.clients  # None, of several
+        self._served = Namespaces(federation, clock, security, observers, first)
         self.stacks = self._served.stacks
         self._server = self._served.server
         pages = proxy_pages(
             readiness=self._readiness,
-            metrics=MetricsPage("proxy", self._served.collector(self._figures)).render,
+            metrics=MetricsPage("proxy", self._figures, self._served.figures_of_each).render,
             explain=self._served.explain,
             status=self._status,
             sample=self._served.sample,
         )
         self._admin = AdminServer(
             settings.proxy.admin_at,
-            (*pages, *self._pages_of_each(), purge_action(self._served.purges)),
+            (*pages, *self._pages_of_each(), purge_action(self._served)),
             lambda: self._readiness().state,
             access=access or access_of(settings.admin, settings.proxy.admin_at.host),
             status_page=StatusPage("proxy.html"),
@@ -171,10 +164,7 @@ class ProxySystem:
         try:
             async with background(self._background()):
                 self._is_listening = True
-                if self._federation is None:
-                    say_where(self._settings, self._server.port, self._admin.url)
-                else:
-                    say_where_all(self._federation, self._server.port, self._admin.url)
+                say_where(self._federation, self._server.port, self._admin.url)
                 calm_collector()
                 self._manager.ready()
                 self._logs.note("start", version=version("nncache"), pid=os.getpid())
@@ -214,9 +204,7 @@ class ProxySystem:
 
     def _as_daemon(self) -> RegisteredDaemon:
         """Return how clients reach this proxy, once it listens."""
-        federation = self._federation
-        every = (self._settings,) if federation is None else tuple(federation.settings.values())
-        nameservices = tuple(each.namenodes.nameservice for each in every)
+        nameservices = tuple(each.namenodes.nameservice for each in self._federation.settings.values())
         return proxy_daemon(self._settings, nameservices, self._server, self._admin.url)
 
     def take(self, settings: SettingsOfProxy, changed: AbstractSet[str], name: str = "") -> None:
@@ -245,6 +233,7 @@ class ProxySystem:
     def _figures(self) -> Mapping[str, object]:
         """Return the figures of now of each room that the proxy has once."""
         return {
+            **self._served.figures(),
             "admin": self._admin.stats(),
             "loop": self._watchdog.stats(),
             "registration": NO_REGISTRATION if self._registration is None else self._registration.stats(),

@@ -21,11 +21,18 @@ def _served_at(proxy: ProxySettings, port: int) -> str:
     return f"{plain} and with TLS on {proxy.tls_listen}" if proxy.tls_listen else plain
 
 
-def say_where(settings: SettingsOfProxy, port: int, admin: str) -> None:
+def say_where(federation: Federation, port: int, admin: str) -> None:
     """Log where it listens, in front of what, and where it learns of changes.
 
     `port` is that of the clients, `admin` the URL of the status page.
     """
+    if federation.is_alone:
+        _say_where(federation.of_proxy, port, admin)
+    else:
+        _say_where_all(federation, port, admin)
+
+
+def _say_where(settings: SettingsOfProxy, port: int, admin: str) -> None:
     _log.info(
         "nncache %s serves WebHDFS on %s in front of nameservice %s (%s), as %s, channel %s",
         version("nncache"),
@@ -39,8 +46,7 @@ def say_where(settings: SettingsOfProxy, port: int, admin: str) -> None:
     _say_changes(settings)
 
 
-def say_where_all(federation: Federation, port: int, admin: str) -> None:
-    """Log the same of several namespaces, and what each holds."""
+def _say_where_all(federation: Federation, port: int, admin: str) -> None:
     settings = federation.of_proxy
     _log.info(
         "nncache %s serves WebHDFS on %s in front of %d namespaces, as %s",

@@ -5,7 +5,7 @@ from enum import Enum
 from importlib.metadata import version
 from itertools import accumulate
 from operator import attrgetter
-from typing import cast
+from typing import Final, cast
 
 from prometheus_client import (
     CollectorRegistry,
@@ -34,26 +34,47 @@ def value_of(metric: Metric, figures: Figures) -> object:
     return value
 
 
+NAMESPACE: Final = "namespace"
+"""The label of what each of several namespaces has; empty, as if it were not there, for what is about none."""
+
+
 class StatsCollector(Collector):
     """Makes Prometheus families of the figures of a daemon's rooms when it is scraped."""
 
-    def __init__(self, daemon: Daemon, read: Callable[[], Figures]) -> None:
+    def __init__(self, daemon: Daemon, read: Callable[[], Mapping[str, Figures]]) -> None:
+        """Begin; `read` returns the figures of each namespace by its name, and those of the daemon itself by ""."""
         self._metrics = [metric for metric in METRICS if daemon in metric.daemons]
         self._read = read
 
     def collect(self) -> Iterable[Family]:
         """Return one family per row."""
         figures = self._read()
-        return [family(metric, value_of(metric, figures)) for metric in self._metrics]
+        return [_of_all(metric, figures) for metric in self._metrics]
+
+
+def _of_all(metric: Metric, figures: Mapping[str, Figures]) -> Family:
+    parts = {
+        name: family(metric, value_of(metric, own)) for name, own in figures.items() if metric.room in own
+    }
+    first = next(iter(parts.values()))
+    if parts.keys() == {""}:
+        return first
+    made = Family(first.name, first.documentation, first.type)
+    for name, part in parts.items():
+        for sample in part.samples:
+            made.add_sample(sample.name, {**sample.labels, NAMESPACE: name}, sample.value)
+    return made
 
 
 class MetricsPage:
     """The page at `/metrics`: our figures, the process's and the interpreter's."""
 
-    def __init__(self, daemon: Daemon, read: Callable[[], Figures] | Collector) -> None:
-        """Make it of what reads our figures, or makes families of them."""
+    def __init__(
+        self, daemon: Daemon, read: Callable[[], Figures], of_each: Callable[[], Mapping[str, Figures]] = dict
+    ) -> None:
+        """Make it of the daemon's own figures, and of those of each of several namespaces by its name."""
         self._registry = CollectorRegistry()
-        self._registry.register(StatsCollector(daemon, read) if callable(read) else read)
+        self._registry.register(StatsCollector(daemon, lambda: {"": read(), **of_each()}))
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
         GCCollector(registry=self._registry)

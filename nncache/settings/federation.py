@@ -1,17 +1,21 @@
-"""The settings of a proxy in front of one namespace, or of several."""
+"""The settings of a proxy, by its mount table."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.errors import ConfigurationError
 from nncache.hadoop.mounts import MountTable
+from nncache.hadoop.paths import ROOT
 from nncache.settings.commands import KEYS, PROXY, SettingsOfProxy
 from nncache.settings.forms import Filled
 from nncache.settings.namespaces import CHOICE, IDENTITY, Namespaces
+
+ALONE: Final = ""
+"""The name of one namespace alone."""
 
 _SHARED_OUT: Final = ("max_cache_bytes", "max_cache_entries")
 """Keys at the top that say what all namespaces may have together; each gets an equal share."""
@@ -22,15 +26,26 @@ _OF_CHANNEL: Final = "zookeeper_root"
 
 @dataclass(frozen=True, slots=True)
 class Federation:
-    """Several namespaces behind one proxy.
+    """The namespaces behind one proxy.
 
     Attributes:
-        settings: of each, by name, in the order of the file; all agree on what the whole proxy has one of.
+        settings: of each, by name, in the order of the file; all agree on what the whole proxy has one of. One alone
+            has the name "".
         mounts: what each holds.
     """
 
     settings: Mapping[str, SettingsOfProxy]
     mounts: MountTable
+
+    @classmethod
+    def of_one(cls, settings: SettingsOfProxy) -> Self:
+        """Return one namespace alone, which holds everything."""
+        return cls({ALONE: settings}, MountTable({ROOT: ALONE}))
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing tells of namespaces."""
+        return ALONE in self.settings
 
     @property
     def of_proxy(self) -> SettingsOfProxy:
@@ -38,7 +53,7 @@ class Federation:
         return next(iter(self.settings.values()))
 
 
-def load_proxy(config: Path | None, flags: Mapping[str, object]) -> SettingsOfProxy | Federation:
+def load_proxy(config: Path | None, flags: Mapping[str, object]) -> Federation:
     """Return the settings of a start of a proxy; `flags` holds only what was given on the command line.
 
     Raises:
@@ -47,7 +62,7 @@ def load_proxy(config: Path | None, flags: Mapping[str, object]) -> SettingsOfPr
     """
     filled, mounts = fill_proxy(config, flags)
     if mounts is None:
-        return filled[""].settings
+        return Federation.of_one(filled[ALONE].settings)
     return Federation({name: each.settings for name, each in filled.items()}, mounts)
 
 
@@ -60,7 +75,7 @@ def fill_proxy(
     """
     namespaces = PROXY.namespaces(config, flags, KEYS)
     if namespaces is None:
-        return {"": PROXY.fill_in(config, flags, KEYS)}, None
+        return {ALONE: PROXY.fill_in(config, flags, KEYS)}, None
     filled, faults = dict[str, Filled[SettingsOfProxy]](), dict[str, None]()
     for name in namespaces.tables:
         try:

@@ -20,7 +20,8 @@ from tests.processes import free_address
 
 def run_a_proxy(flags: dict[str, str]) -> None:
     """Run a proxy in front of a NameNode that is not there."""
-    run_proxy(settings(free_address(), **flags), lambda: settings(free_address()))
+    again = Federation.of_one(settings(free_address()))
+    run_proxy(Federation.of_one(settings(free_address(), **flags)), lambda: again)
 
 
 def run_a_publisher(flags: dict[str, str]) -> None:
@@ -70,13 +71,14 @@ def test_namespaces_can_be_reloaded_but_not_replaced() -> None:
     alone, other = settings("127.0.0.1:1"), settings("127.0.0.1:2")
     begun = Federation({"one": alone, "two": other}, MountTable({"/": "one", "/b": "two"}))
     again = Federation({"one": other, "two": alone}, begun.mounts)
+    of_one = Federation.of_one
     assert loaded_again(lambda: again, begun, "one") is other
-    assert loaded_again(lambda: other, alone, "") is other
+    assert loaded_again(lambda: of_one(other), of_one(alone), "") is other
     for wrong, before in (
         (Federation(begun.settings, MountTable({"/": "one", "/c": "two"})), begun),
         (Federation({"one": alone}, MountTable({"/": "one"})), begun),
-        (alone, begun),
-        (begun, alone),
+        (of_one(alone), begun),
+        (begun, of_one(alone)),
     ):
         with pytest.raises(ConfigurationError, match="that needs a restart"):
             loaded_again(lambda wrong=wrong: wrong, before, "one")  # type: ignore[misc] # a default that binds

@@ -19,6 +19,7 @@ from nncache.errors import StartError
 from nncache.metrics.table import METRICS
 from nncache.proxy.settings import ProxySettings
 from nncache.settings.commands import PROXY, SettingsOfProxy, load_settings
+from nncache.settings.federation import Federation
 from tests.fake_namenode import FakeNameNode
 from tests.processes import free_address
 from tests.proxy.wire import RawNameNode, is_silent, until
@@ -45,7 +46,7 @@ async def running(chosen: SettingsOfProxy) -> AsyncIterator[asyncio.Event]:
     """Run a proxy; yields the event that stops it, and waits for its end."""
     stop = asyncio.Event()
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-        group.create_task(ProxySystem(chosen, boottime).serve(stop))
+        group.create_task(ProxySystem(Federation.of_one(chosen), boottime).serve(stop))
         try:
             await answers(chosen.proxy.admin)
             yield stop
@@ -112,7 +113,7 @@ async def test_a_glob_that_matches_less_than_it_seems_to_is_told(caplog: pytest.
     reported = [message for message in caplog.messages if "stays within one level" in message]
     assert [message.partition(": ")[0] for message in reported] == ["--glob /w/**/x"]
     caplog.clear()
-    system = ProxySystem(chosen, boottime)
+    system = ProxySystem(Federation.of_one(chosen), boottime)
     system.take(chosen, frozenset({"glob"}))
     assert len([message for message in caplog.messages if "stays within one level" in message]) == 1
 
@@ -238,7 +239,7 @@ async def test_an_address_in_use_ends_the_start(key: str) -> None:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         chosen = settings(free_address(), **{key: address})
         with pytest.raises(StartError, match=f"^{key}: {address}: "):
-            await ProxySystem(chosen, boottime).serve(asyncio.Event())
+            await ProxySystem(Federation.of_one(chosen), boottime).serve(asyncio.Event())
 
 
 @pytest.mark.parametrize(
@@ -257,5 +258,5 @@ def test_every_port_for_clients_is_named(
 ) -> None:
     """That with TLS as well."""
     caplog.set_level(logging.INFO)
-    say_where(SettingsOfProxy(proxy=proxy), 9871, "http://127.0.0.1:9872/")
+    say_where(Federation.of_one(SettingsOfProxy(proxy=proxy)), 9871, "http://127.0.0.1:9872/")
     assert said in caplog.messages[0]

@@ -67,7 +67,7 @@ async def test_a_proxy_is_found_while_it_serves(zookeeper_server: ZooKeeperServe
     chosen, stop = load_settings(PROXY, None, given), asyncio.Event()
     async with connected(zookeeper_server.address) as session, asyncio.TaskGroup() as tasks:
         registry = Registry(session, "/registry-proxy", AccessPolicy())
-        served = tasks.create_task(ProxySystem(chosen, boottime).serve(stop))
+        served = tasks.create_task(ProxySystem(Federation.of_one(chosen), boottime).serve(stop))
         (name,) = await until(lambda: names(registry))
         listen = chosen.proxy.listen
         assert name == f"proxy-127-0-0-1-{listen.partition(':')[2]}"
@@ -146,7 +146,7 @@ async def test_a_client_waits_for_what_changes(zookeeper_server: ZooKeeperServer
     url = f"http://{chosen.proxy.listen}/v1/registry/services/other"
     async with connected(zookeeper_server.address) as session, asyncio.TaskGroup() as tasks:
         registry = Registry(session, "/registry-waited", AccessPolicy())
-        system = ProxySystem(chosen, boottime)
+        system = ProxySystem(Federation.of_one(chosen), boottime)
         tasks.create_task(system.serve(stop))
         await until(lambda: names(registry))
         await registry.bind("/services/other", WEBHDFS)
@@ -203,7 +203,7 @@ async def test_a_proxy_that_does_not_register_serves_no_registry(zookeeper_serve
     }
     chosen, stop = load_settings(PROXY, None, given), asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(ProxySystem(chosen, boottime).serve(stop))
+        tasks.create_task(ProxySystem(Federation.of_one(chosen), boottime).serve(stop))
 
         async def answer() -> str:
             try:

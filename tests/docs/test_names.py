@@ -16,7 +16,7 @@ from nncache.commands.group import nncache
 from nncache.metrics.table import METRICS
 from nncache.proxy.cache_status import REASONS
 from nncache.settings.commands import FORMS, KEYS, PUBLISHER, load_settings
-from nncache.settings.federation import Federation, load_proxy
+from nncache.settings.federation import load_proxy
 from tests.docs.pages import DOCS, PAGES, blocks, inline, shell_lines, shown
 from tests.house.tree import ROOT, sources
 from tools.docs.json_shapes import shapes
@@ -154,8 +154,7 @@ def test_each_settings_file_can_be_read(page: Path, tmp_path: Path) -> None:
             config = tmp_path / "nncache.toml"
             config.write_text(block.text.replace("/etc/hadoop/conf", str(tmp_path)))
             loaded = load_proxy(config, {})
-            names = tuple(loaded.settings) if isinstance(loaded, Federation) else ("",)
-            for name in names:
+            for name in loaded.settings:
                 chosen: dict[str, object] = {"namespace": name} if name else {}
                 load_settings(PUBLISHER, config, {"zookeeper": ("zk1.example.com:2181",), **chosen})
 

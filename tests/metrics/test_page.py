@@ -9,7 +9,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from nncache.cache.decisions import Reason
 from nncache.clock import boottime
-from nncache.metrics.federated_page import FederatedCollector
 from nncache.metrics.metric import ROOMS, Daemon
 from nncache.metrics.page import MetricsPage, family
 from nncache.metrics.table import METRICS
@@ -105,11 +104,7 @@ def page() -> str:
     figures = made_up("proxy")
     of_process = {room: stats for room, stats in figures.items() if room in {*OF_PROCESS, "traffic"}}
     own = {room: stats for room, stats in figures.items() if room not in OF_PROCESS}
-    return (
-        MetricsPage("proxy", FederatedCollector(lambda: {"": of_process, "one": own, "two": own}))
-        .render()
-        .decode()
-    )
+    return MetricsPage("proxy", lambda: of_process, lambda: {"one": own, "two": own}).render().decode()
 
 
 def test_every_metric_is_there_once_for_each_namespace() -> None:

@@ -14,8 +14,8 @@ from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.direct_calls import DirectCall
-from nncache.proxy.federated import FederatedCalls, FederatedFrontEnd, FederatedHeads, Member
 from nncache.proxy.messages import Headers
+from nncache.proxy.mounted import Member, MountedCalls, MountedFrontEnd, MountedHeads
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from tests.invalidation.virtual_time import clock
 from tests.model.guarantee import Guarantee
@@ -95,9 +95,9 @@ class FederatedDoor:
         }
         mounts = MountTable(table)
         self._traffic = Traffic(clock)
-        self._front_end = FederatedFrontEnd(mounts, members, self._traffic)
-        self._heads = FederatedHeads(mounts, members)
-        self._calls = FederatedCalls(mounts, members)
+        self._front_end = MountedFrontEnd(mounts, members, self._traffic)
+        self._heads = MountedHeads(mounts, members)
+        self._calls = MountedCalls(mounts, members)
         self._turn = 0
         self.refused = 0
 

@@ -24,6 +24,7 @@ from nncache.proxy.reads import Read
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
 from nncache.settings.commands import SettingsOfProxy
+from nncache.settings.federation import Federation
 from nncache.testbed.ports import PortLease
 from tests.races.steering import LABEL
 
@@ -125,7 +126,7 @@ async def proxied(site: Site) -> AsyncIterator[Proxied]:
             failover_wait_s=5.0,
         ),
     )
-    system = ProxySystem(settings, boottime)
+    system = ProxySystem(Federation.of_one(settings), boottime)
     stop = asyncio.Event()
     LABEL.set(None)
     try:

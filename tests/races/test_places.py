@@ -42,7 +42,7 @@ ASIDE = {
     "proxy.registry_endpoint",  # the same
     "proxy.fair_limiter",  # the same
     "proxy.registry_waits",  # the same
-    "proxy.federated",  # hands the call on to the front end of its namespace, before it has begun
+    "proxy.mounted",  # hands the call on to the front end of its namespace, before it has begun
     "proxy.clients.tls_listener",  # waits before there is a call
     "spnego.handshakes",  # the same
     "spnego.impersonation",  # the same

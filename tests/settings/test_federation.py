@@ -52,8 +52,16 @@ def write(tmp_path: Path, text: str = FILE) -> Path:
 def federation(config: Path | None, **flags: object) -> Federation:
     """Return the settings of several namespaces."""
     loaded = load_proxy(config, flags)
-    assert isinstance(loaded, Federation)
+    assert not loaded.is_alone
     return loaded
+
+
+def alone(config: Path | None, **flags: object) -> SettingsOfProxy:
+    """Return the settings of a namespace alone."""
+    loaded = load_proxy(config, flags)
+    assert loaded.is_alone
+    assert loaded.mounts.points == {"/": ""}
+    return loaded.of_proxy
 
 
 def test_each_namespace_has_its_table_and_the_top_keys(tmp_path: Path) -> None:
@@ -79,10 +87,9 @@ def test_what_all_may_have_together_is_shared_out(tmp_path: Path) -> None:
 def test_one_of_them_can_be_chosen(tmp_path: Path) -> None:
     """By its name or a path; then it is as if there were no other, for a proxy and for every other command."""
     config = write(tmp_path)
-    alone = load_proxy(config, {"namespace": "/b/x"})
-    assert isinstance(alone, SettingsOfProxy)
-    assert alone.namenodes.nameservice == "ns2"
-    assert alone.cache.max_cache_bytes == 700
+    chosen = alone(config, namespace="/b/x")
+    assert chosen.namenodes.nameservice == "ns2"
+    assert chosen.cache.max_cache_bytes == 700
     flags: dict[str, object] = {"namespace": "two", "zookeeper": ("z:1",)}
     assert load_settings(PUBLISHER, config, flags).namenodes.namenode_http == ("b:9870",)
     assert load_settings(FILTERS, config, {"namespace": "/x"}).namenodes.namenode_http == ("a:9870",)
@@ -100,8 +107,7 @@ def test_a_command_for_one_must_be_told_which(tmp_path: Path) -> None:
 
 def test_without_tables_nothing_is_different(tmp_path: Path) -> None:
     """One namespace, its settings at the top."""
-    loaded = load_proxy(write(tmp_path, 'namenode_http = ["a:1"]\nnamenode_rpc = ["a:2"]\n'), {})
-    assert isinstance(loaded, SettingsOfProxy)
+    loaded = alone(write(tmp_path, 'namenode_http = ["a:1"]\nnamenode_rpc = ["a:2"]\n'))
     assert loaded.namenodes.nameservice == "default"
 
 
@@ -134,8 +140,7 @@ def test_several_namespaces_register_in_a_shared_place(tmp_path: Path) -> None:
     text = FILE.replace('glob = ["/w/*"]', 'zookeeper = ["z:1"]\nregistry = true').replace(
         'glob = ["/b/*"]', "{own}"
     )
-    loaded = load_proxy(write(tmp_path, text.replace("{own}", 'zookeeper_root = "/other"')), {})
-    assert isinstance(loaded, Federation)
+    loaded = federation(write(tmp_path, text.replace("{own}", 'zookeeper_root = "/other"')))
     assert loaded.of_proxy.registration.registry
     other = write(tmp_path, text.replace("{own}", 'zookeeper = ["y:1"]\nzookeeper_session_timeout_s = 7'))
     with pytest.raises(ConfigurationError) as raised:
@@ -147,9 +152,9 @@ def test_several_namespaces_register_in_a_shared_place(tmp_path: Path) -> None:
         "each (namespace chooses one)"
     )
     assert "zookeeper_session_timeout_s is another" in second
-    assert isinstance(load_proxy(other, {"namespace": "two"}), SettingsOfProxy)
+    assert alone(other, namespace="two").registration.registry
     without = other.read_text().replace("registry = true", "")
-    assert isinstance(load_proxy(write(tmp_path, without), {}), Federation)
+    assert not federation(write(tmp_path, without)).of_proxy.registration.registry
 
 
 def test_what_says_which_namespace_it_is_is_no_flag_of_all(tmp_path: Path) -> None:
@@ -189,9 +194,8 @@ def test_the_mount_table_of_core_site_is_enough(conf: Path) -> None:
 
 def test_a_nameservice_that_is_said_is_the_only_one(conf: Path) -> None:
     """As before there was a mount table."""
-    alone = load_proxy(None, {"hadoop_conf_dir": str(conf), "nameservice": "ns2"})
-    assert isinstance(alone, SettingsOfProxy)
-    assert alone.namenodes.namenode_http == ("b:9870",)
+    chosen = alone(None, hadoop_conf_dir=str(conf), nameservice="ns2")
+    assert chosen.namenodes.namenode_http == ("b:9870",)
 
 
 def test_an_unusable_mount_link_is_named_with_its_directory(conf: Path) -> None:

@@ -16,6 +16,7 @@ from nncache.commands.audit import audit
 from nncache.daemons.proxy_wiring import ProxySystem
 from nncache.proxy import auditor
 from nncache.settings.commands import PROXY, load_settings
+from nncache.settings.federation import Federation
 from nncache.testbed import Cluster
 from tests.patience import HANG_S
 from tests.processes import free_address
@@ -79,7 +80,7 @@ async def fixture(cluster: Cluster, directory: str) -> AsyncIterator[Fixture]:
         "audit_share": "1",
     }
     of_namenode: dict[str, object] = {"namenode_http": (namenode.http,), "namenode_rpc": (namenode.rpc,)}
-    system = ProxySystem(load_settings(PROXY, None, flags | of_namenode), boottime)
+    system = ProxySystem(Federation.of_one(load_settings(PROXY, None, flags | of_namenode)), boottime)
     stop, path = asyncio.Event(), f"{directory}/d"
     async with asyncio.timeout(HANG_S), aiohttp.ClientSession() as session, asyncio.TaskGroup() as group:
         group.create_task(system.serve(stop))

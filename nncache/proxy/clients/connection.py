@@ -61,7 +61,7 @@ _REFUSALS: Final[dict[Fault, type[ClientError]]] = {
 
 
 class KnownHeads(Protocol):
-    """`nncache.proxy.clients.fastpath.FastPath`, or several (`nncache.proxy.federated`)."""
+    """`nncache.proxy.clients.fastpath.FastPath`, or several (`nncache.proxy.mounted`)."""
 
     @property
     def is_sampled(self) -> bool:

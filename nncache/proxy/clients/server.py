@@ -31,7 +31,7 @@ _CUT_S = 0.1  # for what is in progress to end once its connection was cut
 
 
 class Direct(Protocol):
-    """`nncache.proxy.direct_calls.DirectCalls`, or those of several namespaces (`nncache.proxy.federated`)."""
+    """`nncache.proxy.direct_calls.DirectCalls`, or those of several namespaces (`nncache.proxy.mounted`)."""
 
     @property
     def requests(self) -> int:

@@ -22,7 +22,7 @@ _SUMMED: Final = ("entries", "grants", "bytes", "windows", "evictions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FederatedReadiness:
+class ReadinessOfAll:
     """Whether the proxy can serve, and each of its namespaces.
 
     It is ready while one of them is: the others' clients would be no better off elsewhere.
@@ -55,10 +55,10 @@ class FederatedReadiness:
         return "; ".join(f"{name}: {each.state}" for name, each in self.namespaces.items())
 
 
-def readiness_of(namespaces: Mapping[str, ProxyReadiness]) -> FederatedReadiness:
+def readiness_of(namespaces: Mapping[str, ProxyReadiness]) -> ReadinessOfAll:
     """Return what follows for the whole proxy; at least one namespace is there."""
     first = next(iter(namespaces.values()))
-    return FederatedReadiness(
+    return ReadinessOfAll(
         is_listening=first.is_listening,
         is_stopping=first.is_stopping,
         is_gate_open=all(each.is_gate_open for each in namespaces.values()),
@@ -92,7 +92,7 @@ def total_of(totals: Iterable[Totals]) -> Totals:
     return Totals(forwarded=forwarded, **{name: sum(getattr(each, name) for each in every) for name in names})
 
 
-def federated_status(
+def status_of_all(
     namespaces: Mapping[str, StatusSnapshot],
     points: Mapping[str, str],
     refused: int,

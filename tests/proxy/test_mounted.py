@@ -9,7 +9,7 @@ from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.direct_calls import DirectCall
-from nncache.proxy.federated import FederatedCalls, FederatedFrontEnd, FederatedHeads, Member
+from nncache.proxy.mounted import Member, MountedCalls, MountedFrontEnd, MountedHeads
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from tests.proxy.doubles import request_of
 
@@ -84,7 +84,7 @@ def request(path: str) -> Request:
     return request_of(f"/webhdfs/v1{path}?op=GETFILESTATUS", (b"X-Request-Id", b"7b"))
 
 
-async def body_of(front_end: FederatedFrontEnd, path: str) -> tuple[int, bytes]:
+async def body_of(front_end: MountedFrontEnd, path: str) -> tuple[int, bytes]:
     """Return status and body."""
     response = await front_end.handle(request(path))
     assert response is not None
@@ -96,7 +96,7 @@ async def test_a_request_goes_to_the_front_end_of_its_namespace() -> None:
     fixture = Fixture()
     traffic = Traffic(lambda: 1.0)
     traffic.observers = (fixture,)
-    front_end = FederatedFrontEnd(MOUNTS, fixture.members, traffic)
+    front_end = MountedFrontEnd(MOUNTS, fixture.members, traffic)
     assert await body_of(front_end, "/a/x") == (200, b"one /webhdfs/v1/a/x")
     assert await body_of(front_end, "/b") == (200, b"two /webhdfs/v1/b")
     assert not fixture.seen
@@ -114,7 +114,7 @@ async def test_a_request_goes_to_the_front_end_of_its_namespace() -> None:
 def test_only_the_namespace_of_a_head_may_answer_it() -> None:
     """Also where another one would: no entry of one answers for another's path (ProvenGrant)."""
     fixture = Fixture()
-    heads = FederatedHeads(MOUNTS, fixture.members)
+    heads = MountedHeads(MOUNTS, fixture.members)
     assert [heads.answer(head(path)) for path in ("/a/x", "/b/x", "/c", "/a%2Fx")] == [
         b"one",
         b"two",
@@ -131,7 +131,7 @@ def test_only_the_namespace_of_a_head_may_answer_it() -> None:
 def test_what_is_sampled_is_shown_by_the_one_that_answered() -> None:
     """It alone has the answer."""
     fixture = Fixture()
-    heads = FederatedHeads(MOUNTS, fixture.members)
+    heads = MountedHeads(MOUNTS, fixture.members)
     sampled = [heads.is_sampled]
     heads.answer(head("/b/x"))
     fixture.two.is_sampled = True
@@ -145,7 +145,7 @@ def test_what_is_sampled_is_shown_by_the_one_that_answered() -> None:
 def test_a_request_is_begun_by_its_namespace() -> None:
     """What none can be chosen for is for the ordinary path; figures are sums."""
     fixture = Fixture()
-    calls = FederatedCalls(MOUNTS, fixture.members)
+    calls = MountedCalls(MOUNTS, fixture.members)
     asked = [request(path) for path in ("/a", "/b/x", "/c", "/a/%2e%2e/b")]
     begun: list[object] = [calls.begin(each) for each in asked]
     assert begun == ["one", "two", None, None]
@@ -156,13 +156,13 @@ def test_a_request_is_begun_by_its_namespace() -> None:
 @pytest.mark.parametrize("path", ["/a/../b", "/a/%2e%2e/b"])
 def test_an_ambiguous_head_takes_the_ordinary_path(path: str) -> None:
     """No table of known heads is asked."""
-    assert FederatedHeads(MOUNTS, Fixture().members).answer(head(path)) is None
+    assert MountedHeads(MOUNTS, Fixture().members).answer(head(path)) is None
 
 
 def test_where_the_proxy_authenticates_nothing_is_begun_without_a_task() -> None:
     """The namespace's own handler has it."""
     fixture = Fixture()
     members = {**fixture.members, "one": Member(handle=fixture.one.handle, known=fixture.one, direct=None)}
-    calls = FederatedCalls(MOUNTS, members)
+    calls = MountedCalls(MOUNTS, members)
     begun: list[object] = [calls.begin(request(path)) for path in ("/a", "/b")]
     assert begun == [None, "two"]

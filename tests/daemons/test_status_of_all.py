@@ -6,9 +6,9 @@ from nncache.admin.proxy_pages import ProxyReadiness
 from nncache.cache.settings import CacheSettings
 from nncache.cache.stats import CacheStats
 from nncache.cache.store import Forgotten
-from nncache.daemons.federated_status import federated_status, gate_of, readiness_of, total_of
 from nncache.daemons.history import History, Totals
 from nncache.daemons.namenodes_view import about_namenode, namenodes_view
+from nncache.daemons.status_of_all import gate_of, readiness_of, status_of_all, total_of
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
@@ -65,7 +65,7 @@ def test_the_document_has_the_sums_and_each_namespace() -> None:
         namenodes=({"http": "nn2:9870"},),
         settings=replace(SETTINGS, cache=CacheSettings(glob=("/b/*",))),
     )
-    document = federated_status(
+    document = status_of_all(
         {"one": replace(SEEN, settings=SETTINGS), "two": two},
         {"/": "one", "/b": "two", "/c": "two"},
         5,
@@ -119,7 +119,7 @@ def test_only_where_all_gates_are_closed_is_every_call_forwarded() -> None:
     said = []
     for two in (shut, well):
         for one in (shut, well):
-            document = federated_status({"one": one, "two": two}, {}, 0, History(100.0, Totals()))
+            document = status_of_all({"one": one, "two": two}, {}, 0, History(100.0, Totals()))
             assert isinstance(document["gate"], dict)
             said.append(document["gate"]["forwarded"])
     assert said == [

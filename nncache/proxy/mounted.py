@@ -35,7 +35,7 @@ class Member:
     direct: Direct | None
 
 
-class FederatedFrontEnd:
+class MountedFrontEnd:
     """Answers requests, each by the front end of its namespace."""
 
     def __init__(self, mounts: MountTable, members: Mapping[str, Member], traffic: Traffic) -> None:
@@ -65,7 +65,7 @@ class FederatedFrontEnd:
         return reply
 
 
-class FederatedHeads:
+class MountedHeads:
     """`nncache.proxy.clients.connection.KnownHeads` of all namespaces."""
 
     def __init__(self, mounts: MountTable, members: Mapping[str, Member]) -> None:
@@ -100,7 +100,7 @@ class FederatedHeads:
         self._last.observe(head, peer)
 
 
-class FederatedCalls:
+class MountedCalls:
     """`nncache.proxy.clients.server.Direct` of all namespaces."""
 
     def __init__(self, mounts: MountTable, members: Mapping[str, Member]) -> None:

@@ -1,0 +1,206 @@
+"""The namespaces that a proxy serves, by its mount table: one alone is the table with one row.
+
+What operators see of one alone are its own documents; of several they are the sums, and each beside them.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import NoReturn, TypeAlias, TypeVar
+
+from nncache.admin.proxy_pages import NoNamespaceError, ProxyReadiness, RefusedQueryError
+from nncache.daemons.history import History, Totals
+from nncache.daemons.namespace_log import named, run_named
+from nncache.daemons.namespace_stack import NamespaceStack, Security
+from nncache.daemons.proxy_status import Json, status_of
+from nncache.daemons.purging import Purged
+from nncache.daemons.state_log import LOOK_EVERY_S
+from nncache.daemons.status_of_all import (
+    ReadinessOfAll,
+    readiness_of,
+    status_of_all,
+    total_of,
+    with_refused,
+)
+from nncache.daemons.watchdog import LoopStats
+from nncache.metrics.page import Figures
+from nncache.proxy.clients.request import Handler
+from nncache.proxy.clients.server import Server
+from nncache.proxy.hottest import HottestStats
+from nncache.proxy.mounted import Member, MountedCalls, MountedFrontEnd, MountedHeads
+from nncache.proxy.traffic import Observer, Traffic
+from nncache.settings.federation import Federation
+
+T = TypeVar("T")
+Clock: TypeAlias = Callable[[], float]
+Work: TypeAlias = tuple[str, Callable[[], Awaitable[object]]]
+First: TypeAlias = Callable[[Traffic, Handler], Handler]
+"""Puts what answers some requests, and counts them, before what answers all others."""
+
+
+class Namespaces:
+    """All of them.
+
+    Attributes:
+        stacks: by name; that of one alone is "".
+        server: of the clients.
+    """
+
+    def __init__(
+        self,
+        federation: Federation,
+        clock: Clock,
+        security: Mapping[str, Security],
+        observers: tuple[Observer, ...],
+        first: First | None = None,
+    ) -> None:
+        """Build them; `security` is that of each, and `first` answers some requests before they do."""
+        self.stacks: Mapping[str, NamespaceStack] = MappingProxyType(
+            {
+                name: NamespaceStack(settings, clock, security=security[name], observers=observers)
+                for name, settings in federation.settings.items()
+            }
+        )
+        self._mounts = federation.mounts
+        self._clock = clock
+        self._alone = next(iter(self.stacks.values())) if federation.is_alone else None
+        self._history = History(clock(), Totals())  # of the sums
+        limits = federation.of_proxy.limits
+        if self._alone is not None:  # nothing lies between the connections and its parts
+            stack, traffic = self._alone, self._alone.traffic
+            handle, known, direct = stack.handle, stack.fast_path, stack.direct_calls
+            behind = handle if first is None else first(traffic, handle)
+            self.server = Server(behind, known, limits, direct, traffic)
+        else:
+            traffic = Traffic(clock)
+            traffic.observers = observers
+            members = {
+                name: Member(
+                    handle=named(name, stack.handle), known=stack.fast_path, direct=stack.direct_calls
+                )
+                for name, stack in self.stacks.items()
+            }
+            handle = MountedFrontEnd(self._mounts, members, traffic).handle
+            behind = handle if first is None else first(traffic, handle)
+            heads, calls = MountedHeads(self._mounts, members), MountedCalls(self._mounts, members)
+            self.server = Server(behind, heads, limits, calls, traffic)
+        self._traffic = traffic  # of several, what is about none of them
+
+    @property
+    def background(self) -> Sequence[Work]:
+        """The work beside the requests. None of it is needed to forward a call."""
+        if self._alone is not None:
+            return self._alone.background
+        works = [
+            (f"{what} of {name}", partial(run_named, name, work))
+            for name, stack in self.stacks.items()
+            for what, work in stack.background
+        ]
+        return (*works, ("the course of all namespaces", partial(self._look_on, LOOK_EVERY_S)))
+
+    def figures(self) -> Figures:
+        """Return the figures of what there is one of: of one namespace alone all, of several what is about none."""
+        return {"traffic": self._traffic.stats()} if self._alone is None else self._alone.figures()
+
+    def figures_of_each(self) -> Mapping[str, Figures]:
+        """Return the figures of each of several, by name."""
+        return {name: stack.figures() for name, stack in self.stacks.items() if name}
+
+    def readiness(self, *, is_listening: bool, is_stopping: bool) -> ProxyReadiness | ReadinessOfAll:
+        """Say whether each can serve, and whether from memory."""
+        found = {
+            name: stack.readiness(is_listening=is_listening, is_stopping=is_stopping)
+            for name, stack in self.stacks.items()
+        }
+        return readiness_of(found) if self._alone is None else found[""]
+
+    def explain(self, path: str) -> Mapping[str, object]:
+        """Say what is known of a canonical path, by the namespace that holds it.
+
+        Raises:
+            NoNamespaceError: none does.
+        """
+        if self._alone is not None:
+            return self._alone.explain(path)
+        name = self._mounts.find(path)
+        if name is None:
+            why = "lies above the mount points" if self._mounts.is_above(path) else "is mounted nowhere"
+            raise NoNamespaceError(f"{path} {why}: requests for it are answered with an error")
+        return {"namespace": name, **self.stacks[name].explain(path)}
+
+    def status(
+        self, *, is_listening: bool, is_stopping: bool, loop: LoopStats, hottest: HottestStats
+    ) -> Json:
+        """Return the document of the status page."""
+        seen = {
+            name: stack.seen(
+                stack.readiness(is_listening=is_listening, is_stopping=is_stopping),
+                loop=loop,
+                hottest=hottest,
+            )
+            for name, stack in self.stacks.items()
+        }
+        if self._alone is not None:
+            return status_of(seen[""])
+        return status_of_all(seen, self._mounts.points, self._traffic.stats().total, self._history)
+
+    async def _look_on(self, every_s: float) -> NoReturn:
+        """Take note of the sums for the status page so often, until cancelled."""
+        while True:
+            await asyncio.sleep(every_s)
+            totals = total_of(stack.totals() for stack in self.stacks.values())
+            now = self.readiness(is_listening=True, is_stopping=False)
+            self._history.look(
+                self._clock(),
+                with_refused(totals, self._traffic.stats().total),
+                is_well=now.is_gate_open,
+                state=now.gate,
+            )
+
+    def sample(self, limit: int, filter_: str | None) -> tuple[str, ...]:
+        """Return paths that some cache holds, of each namespace as many as of the others.
+
+        Raises:
+            RefusedQueryError: no filter of this name or glob is in force in any.
+        """
+        return _by_turns(self._where_possible(lambda stack: stack.sample(limit, filter_)), limit)
+
+    def path(self, path: str, *, is_subtree: bool, peer: str) -> tuple[Purged, ...]:
+        """Forget a canonical path, or everything at and below it, in each namespace that has a part of it."""
+        names = self._mounts.within(path) if is_subtree else (self._mounts.find(path),)
+        purged = [
+            self.stacks[name].purger.path(path, is_subtree=is_subtree, peer=peer)
+            for name in names
+            if name is not None
+        ]
+        if not purged:
+            raise RefusedQueryError(f"{path}: no namespace is mounted there")
+        return tuple(each for part in purged for each in part)
+
+    def filter(self, name: str, *, peer: str) -> tuple[Purged, ...]:
+        """Forget all that a filter may match, in each namespace that has one of this name or glob.
+
+        Raises:
+            RefusedQueryError: it is in force in none.
+        """
+        purged = self._where_possible(lambda stack: stack.purger.filter(name, peer=peer))
+        return tuple(each for part in purged for each in part)
+
+    def _where_possible(self, ask: Callable[[NamespaceStack], T]) -> list[T]:
+        """Return the answers of the namespaces that have one; at least one has, or the first error is raised."""
+        found, errors = list[T](), list[RefusedQueryError]()
+        for stack in self.stacks.values():
+            try:
+                found.append(ask(stack))
+            except RefusedQueryError as error:
+                errors.append(error)
+        if not found:
+            raise errors[0]
+        return found
+
+
+def _by_turns(found: Sequence[Sequence[str]], limit: int) -> tuple[str, ...]:
+    """Return so many at most, one of each in turn."""
+    longest = max(map(len, found))
+    return tuple([each[place] for place in range(longest) for each in found if place < len(each)])[:limit]
