@@ -11,7 +11,7 @@ from nncache.proxy.call_limits import CALL_LIMITS
 from nncache.proxy.events.stream import STREAM_ENDS
 from nncache.proxy.registry_endpoint import REGISTRY_ANSWERS
 from nncache.proxy.termination.stats import TICKETS
-from nncache.proxy.wait_groups import WAIT_ENDS
+from nncache.proxy.waits import WAIT_ENDS
 
 CONCLUSIONS: Final[Mapping[str, str]] = {
     Conclusion.STORED.value: "kept, and shared with those who waited for it",

@@ -26,12 +26,20 @@ from nncache.proxy.headers import HIT, replayed_headers
 from nncache.proxy.messages import Header, Headers, UpstreamReply
 from nncache.proxy.ports import Clock
 from nncache.proxy.reading import Reading
-from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, NotAdmitted, PassOn, Unanswered
+from nncache.proxy.reads import (
+    Collapsed,
+    FromMemory,
+    FromNameNode,
+    NotAdmitted,
+    PassOn,
+    ReadAnswer,
+    Unanswered,
+)
 from nncache.proxy.secure_cookies import SecureCookies
 from nncache.proxy.termination.cookies import CHALLENGE, TAKEN_BACK
 from nncache.proxy.termination.issued_tokens import IssuedTokens
 from nncache.proxy.traffic import Exchange, Result, result_of
-from nncache.proxy.wait_groups import Waited
+from nncache.proxy.waits import Waited
 
 _REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
@@ -101,7 +109,13 @@ class Answers:
         return whole_reply(reply, adds, self.cookies.wire_for_client(reply.wire, is_secure=is_secure))
 
     def with_conditions(
-        self, exchange: Exchange, reading: Reading, waited: Waited, conditions: Conditions, *, is_secure: bool
+        self,
+        exchange: Exchange,
+        reading: Reading,
+        waited: Waited[ReadAnswer],
+        conditions: Conditions,
+        *,
+        is_secure: bool,
     ) -> RawResponse:
         """Make the reply to a request with conditions, which may have been held."""
         made = WAITED_HIT if waited.was_held else HIT
@@ -114,7 +128,13 @@ class Answers:
         return error_reply(error, (*adds, forwarded(why, is_shown=False)))
 
     def _reply(
-        self, exchange: Exchange, reading: Reading, waited: Waited, made: Header, *, is_secure: bool
+        self,
+        exchange: Exchange,
+        reading: Reading,
+        waited: Waited[ReadAnswer],
+        made: Header,
+        *,
+        is_secure: bool,
     ) -> RawResponse:
         plain, adds = reading.plain, reading.adds
         assert plain is not None

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import math
 from collections import Counter
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
@@ -33,9 +33,9 @@ from nncache.proxy.fair_limiter import FairLimiter
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers
 from nncache.proxy.registry_request import RegistryRequest, is_registry, read_registry_request
-from nncache.proxy.registry_waits import Followed, RegistryPage, RegistryWaits
+from nncache.proxy.registry_waits import RegistryPage, RegistryQuestion, RegistryWaits
 from nncache.proxy.traffic import Exchange, Result, Traffic
-from nncache.proxy.wait_groups import WaitEnd
+from nncache.proxy.waits import WaitEnd
 
 _log = logging.getLogger(__name__)
 
@@ -104,8 +104,8 @@ class RegistrySource(Protocol):
             RegistryUnavailableError: ZooKeeper does not answer.
         """
 
-    async def follow(self, followed: Followed) -> NoReturn:
-        """Report each change, until cancelled.
+    async def follow(self, invalidated: Callable[[str | None], None]) -> NoReturn:
+        """Report each change, until cancelled: the path of an entry that may have changed; None: any may.
 
         Raises:
             RegistryUnavailableError: the registry cannot be followed.
@@ -166,19 +166,22 @@ class RegistryEndpoint:
     async def run(self) -> NoReturn:
         """Follow the registry while requests wait for a change, and for UNUSED_S more, until cancelled."""
         try:
-            while True:
-                self._waits.followed(is_followed=True)
-                await self._waits.is_wanted.wait()
-                try:
-                    await run_all(lambda: self._source.follow(self._waits), self._see_it_is_used)
-                except _UnusedError:
-                    continue
-                except RegistryUnavailableError as error:
-                    _log.warning("no requests about the registry are held for %g s: %s", AGAIN_S, error)
-                self._waits.followed(is_followed=False)
-                await asyncio.sleep(AGAIN_S)
+            async with asyncio.TaskGroup() as tasks:  # of questions for those who are held
+                while True:
+                    self._waits.held.resume(tasks)
+                    await self._waits.is_wanted.wait()
+                    try:
+                        await run_all(
+                            lambda: self._source.follow(self._waits.invalidated), self._see_it_is_used
+                        )
+                    except _UnusedError:
+                        continue
+                    except RegistryUnavailableError as error:
+                        _log.warning("no requests about the registry are held for %g s: %s", AGAIN_S, error)
+                    self._waits.held.pause()
+                    await asyncio.sleep(AGAIN_S)
         finally:
-            self._waits.followed(is_followed=False)
+            self._waits.held.pause()
 
     async def _see_it_is_used(self) -> NoReturn:
         await self._waits.unused_for(UNUSED_S)
@@ -186,15 +189,16 @@ class RegistryEndpoint:
 
     def stop(self) -> None:
         """Answer all requests that are held, and hold none any more."""
-        self._waits.stop()
+        self._waits.held.stop()
 
     def stats(self) -> RegistryStats:
         """Return the figures so far."""
+        held = self._waits.held
         return RegistryStats(
             answers=dict(self._answers),
-            waiters=self._waits.waiting,
-            waits=dict(self._waits.ended),
-            waits_not_admitted=self._waits.not_admitted,
+            waiters=held.waiting,
+            waits=dict(held.ended),
+            waits_not_admitted=held.not_admitted,
             gaps=self._source.gaps,
         )
 
@@ -221,11 +225,12 @@ class RegistryEndpoint:
         want = conditions_of(headers, max_wait_s=self._max_wait_s) or _NO_CONDITIONS
         holder = holder_of(exchange.peer)
         self._admit(holder, MANY if registry_request.reads_many else 1.0)
-        waited = await self._waits.answer(registry_request, want, holder, request.connection)
+        question = RegistryQuestion(registry_request, holder)
+        waited = await self._waits.held.answer(question, want, request.connection)
+        assert waited is not None, "it waits in its task"
         exchange.started += waited.held_s  # what is timed is the work
-        if isinstance(waited.said, ProxyError):
-            raise waited.said
-        page = waited.said
+        if isinstance(page := waited.answer, Exception):
+            raise page
         self._bucket(holder).charge(page.read_bytes // PER_BYTES, self._traffic.clock())
         fields = ((b"Content-Type", page.content_type), *_FIELDS, *page.fields)
         if waited.applied_s:

@@ -19,7 +19,7 @@ from nncache.proxy.termination.handshakes import Handshakes, accept_with
 from nncache.proxy.termination.impersonation import Impersonation
 from nncache.proxy.termination.issued_tokens import IssuedTokens
 from nncache.proxy.termination.terminator import Terminator
-from nncache.proxy.wait_groups import WaitEnd
+from nncache.proxy.waits import WaitEnd
 from tests.hadoop.made_credentials import token
 from tests.patience import HANG_S
 from tests.proxy.doubles import FILE, settled
