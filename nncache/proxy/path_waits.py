@@ -6,7 +6,7 @@ very name it was.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Callable, Hashable
 from http import HTTPStatus
 from math import inf
 from typing import Final, NamedTuple, TypeAlias
@@ -38,7 +38,7 @@ from nncache.proxy.reads import (
     Unanswered,
 )
 from nncache.proxy.traffic import Exchange, Result, Traffic
-from nncache.proxy.waits import Terms, Waited, Waiter
+from nncache.proxy.waits import How, Terms, Waited, Waiter
 
 _log = logging.getLogger(__name__)
 
@@ -94,18 +94,14 @@ class PathQuestions:
         """Watch it no more."""
         self._cache.store.watches.remove(watch)
 
-    def at_once(self, read: Read) -> Awaitable[ReadAnswer]:
-        """Answer as if the request would not wait; what is passed on leaves no trace."""
-        return self._reads.answer(read)
-
-    async def ask(self, read: Read, *, is_first: bool) -> ReadAnswer:  # noqa: ARG002 - each is asked as the first one is
-        """Answer as `Reads` does; what that passes on is asked here, so that several can have the reply."""
+    async def ask(self, read: Read, how: How) -> ReadAnswer:
+        """Answer as `Reads` does; what that passes on is asked here if it waits, so that several can have the reply."""
+        if how is How.PAST_CACHE:
+            return await self._fetched(read, Bypass.CACHE_ERROR)
         answer = await self._reads.answer(read)
-        return await self._fetched(read, answer.why) if isinstance(answer, PassOn) else answer
-
-    def past_cache(self, read: Read) -> Awaitable[ReadAnswer]:
-        """Ask the NameNode itself."""
-        return self._fetched(read, Bypass.CACHE_ERROR)
+        if how is How.AT_ONCE or not isinstance(answer, PassOn):
+            return answer
+        return await self._fetched(read, answer.why)
 
     async def _fetched(self, read: Read, why: ForwardReason) -> FromNameNode | Unanswered:
         try:

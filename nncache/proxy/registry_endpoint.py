@@ -225,16 +225,21 @@ class RegistryEndpoint:
         want = conditions_of(headers, max_wait_s=self._max_wait_s) or _NO_CONDITIONS
         holder = holder_of(exchange.peer)
         self._admit(holder, MANY if registry_request.reads_many else 1.0)
-        question = RegistryQuestion(registry_request, holder)
-        waited = await self._waits.held.answer(question, want, request.connection)
-        assert waited is not None, "it waits in its task"
-        exchange.started += waited.held_s  # what is timed is the work
-        if isinstance(page := waited.answer, Exception):
-            raise page
+        applied_s = None
+        if want.wait_s <= 0:
+            page = await self._page(registry_request, holder)
+        else:
+            question = RegistryQuestion(registry_request, holder)
+            waited = await self._waits.held.answer(question, want, request.connection)
+            assert waited is not None, "it waits in its task"
+            exchange.started += waited.held_s  # what is timed is the work
+            if isinstance(waited.answer, Exception):
+                raise waited.answer
+            page, applied_s = waited.answer, waited.applied_s
         self._bucket(holder).charge(page.read_bytes // PER_BYTES, self._traffic.clock())
         fields = ((b"Content-Type", page.content_type), *_FIELDS, *page.fields)
-        if waited.applied_s:
-            fields = (*fields, (b"Preference-Applied", b"wait=%d" % waited.applied_s))
+        if applied_s:
+            fields = (*fields, (b"Preference-Applied", b"wait=%d" % applied_s))
         if page.status != HTTPStatus.OK:
             return RawResponse(page.status, page.reason, fields, body=page.body, limits=self._limits)
         exchange.result = Result.REGISTRY

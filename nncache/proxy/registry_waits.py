@@ -17,7 +17,7 @@ from nncache.net.shares import Shares
 from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import EntryNotFoundError
 from nncache.proxy.registry_request import MAX_PATH, RegistryRequest
-from nncache.proxy.waits import Terms, Waits
+from nncache.proxy.waits import How, Terms, Waits
 
 HELD: Final = 1_000
 """Requests that are held at the same time; one address gets seven eighths of them at most."""
@@ -147,14 +147,10 @@ class RegistryWaits:
     def _watches_of(self, request: RegistryRequest) -> Watches:
         return self._below if request.is_list or _costs_much(request) else self._records
 
-    def at_once(self, question: RegistryQuestion) -> Awaitable[Said]:
-        """Answer a request that is not held."""
-        return self.ask(question, is_first=True)
-
-    async def ask(self, question: RegistryQuestion, *, is_first: bool) -> Said:
+    async def ask(self, question: RegistryQuestion, how: How) -> Said:
         """Read what is there; for those who are held few at a time."""
         request, holder = question
-        if is_first:
+        if how in {How.AT_ONCE, How.FIRST}:
             return await _said(self._first(request, holder))
         if _costs_much(request):
             return await self._read_tree(request)
@@ -170,10 +166,6 @@ class RegistryWaits:
             said = await _said(self._again(request))
             self._rest_until = loop.time() + REST * (loop.time() - began)
             return said
-
-    def past_cache(self, question: RegistryQuestion) -> Awaitable[Said]:
-        """Read it once more."""
-        return self.ask(question, is_first=False)
 
     def unanswered(self, error: Exception) -> Said:
         """Return the error."""

@@ -14,11 +14,10 @@ What is waited for is given as `Questions`: paths (`nncache.proxy.path_waits`), 
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Hashable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum, auto
 from functools import partial
-from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
@@ -109,38 +108,33 @@ class Terms:
     left_s: float = inf
 
 
+class How(Enum):
+    """How a question is to be answered."""
+
+    AT_ONCE = auto()  # for a request that is not held
+    FIRST = auto()  # for one that has just come
+    AGAIN = auto()  # for all of a key
+    PAST_CACHE = auto()  # although it was tried, and failed (FailToNameNode)
+
+
 class Questions(Protocol[_Q_contra, _A]):
     """What requests wait for."""
 
     def terms_of(self, question: _Q_contra, conditions: Conditions) -> Terms | None:
         """Say how a request may wait; None: its changes are not known, so that it may not."""
-        ...
 
     def watch(self, question: _Q_contra, woken: Callable[[], None]) -> Watch | None:
         """Have `woken` called at each change that may concern the answer; None: too much is watched."""
-        ...
 
     def unwatch(self, key: Hashable, watch: Watch) -> None:
         """Watch no more."""
 
-    def at_once(self, question: _Q_contra) -> Awaitable[_A]:
-        """Answer a request that is not held."""
-        ...
-
-    async def ask(self, question: _Q_contra, *, is_first: bool) -> _A:
-        """Answer one that waits, or several of a key; `is_first`: one that has just come."""
-        ...
-
-    def past_cache(self, question: _Q_contra) -> Awaitable[_A]:
-        """Answer although `ask` or a look has failed (FailToNameNode)."""
+    async def ask(self, question: _Q_contra, how: How) -> _A:
+        """Return the answer as of now."""
         ...
 
     def unanswered(self, error: ProxyError) -> _A:
         """Return the answer where there is none."""
-        ...
-
-    def path_of(self, question: _Q_contra) -> str:
-        """Return what the question is about, for the log."""
         ...
 
     def is_met(self, answer: _A, question: _Q_contra, conditions: Conditions) -> bool:
@@ -155,128 +149,88 @@ class Questions(Protocol[_Q_contra, _A]):
         """Whether the answer may be given to another of the key now."""
         ...
 
+    def path_of(self, question: _Q_contra) -> str:
+        """Return what the question is about, for the log."""
+        ...
 
+
+@dataclass(slots=True, eq=False)
 class Waiter(Generic[_Q, _A]):
     """A request that waits.
 
     Attributes:
         answered: takes the answer; never raises.
-        need: rounds of the group that had begun when it had to look; only a later one answers it.
+        let_look: is called when it has left or is over.
+        need: rounds of its group that had begun when it had to look; only a later one answers it; None: it need not.
         is_asking: its own question is under way; it is not in `Group.kept`.
         is_over: it is answered, whatever there is to say.
         is_gone: its client left meanwhile.
-        is_queued: it is in a queue of its group.
         was_held: it has been one of those in `Group.kept`.
     """
 
-    __slots__ = (
-        "_let_look",
-        "_timer",
-        "answered",
-        "began",
-        "conditions",
-        "deadline",
-        "group",
-        "holder",
-        "is_asking",
-        "is_gone",
-        "is_over",
-        "is_queued",
-        "kept_bytes",
-        "lease",
-        "need",
-        "question",
-        "was_held",
-    )
+    group: "Group[_Q, _A]"
+    question: _Q
+    conditions: Conditions
+    terms: Terms
+    let_look: "Callable[[Waiter[_Q, _A]], None]"
+    answered: Callable[[Waited[_A]], None] = field(init=False)
+    began: float = field(init=False)
+    deadline: float = field(init=False)
+    need: int | None = None
+    is_asking: bool = True
+    is_over: bool = False
+    is_gone: bool = False
+    was_held: bool = False
+    timer: asyncio.TimerHandle = field(init=False)
 
-    def __init__(
-        self,
-        group: "Group[_Q, _A]",
-        question: _Q,
-        conditions: Conditions,
-        terms: Terms,
-        let_look: "Callable[[Waiter[_Q, _A]], None]",
-    ) -> None:
-        """Begin; `let_look` is called when it has left or is over."""
+    def __post_init__(self) -> None:
+        """Have it end in its time."""
         loop = asyncio.get_running_loop()
-        self.group = group
-        self.question = question
-        self.conditions = conditions
-        self.holder = terms.holder
-        self.kept_bytes = terms.kept_bytes
-        self.lease = terms.lease
-        self.answered: Callable[[Waited[_A]], None] = _unheard
-        self.need = 0
         self.began = loop.time()
-        self.deadline = self.began + min(conditions.wait_s, terms.left_s)
-        self.is_asking = True
-        self.is_over = False
-        self.is_gone = False
-        self.is_queued = False
-        self.was_held = False
-        self._let_look = let_look
-        self._timer = loop.call_at(self.deadline, self.end)
+        self.deadline = self.began + min(self.conditions.wait_s, self.terms.left_s)
+        self.timer = loop.call_at(self.deadline, self.end)
 
     @property
     def is_admitted(self) -> bool:
         """Whether it is still known who asks."""
-        return self.lease is None or self.lease.is_good()
+        return self.terms.lease is None or self.terms.lease.is_good()
 
     def end(self) -> None:
         """Have it answered soon: its time is over, or its client has closed its half and may still read."""
         self.is_over = True
-        self._let_look(self)
+        self.let_look(self)
 
     def abandon(self) -> None:
         """Answer it no more: its client is gone."""
         self.is_gone = True
         if self.group.kept.pop(self, False) is None:
-            self._let_look(self)
-
-    def release(self) -> None:
-        """Look at the clock no more."""
-        self._timer.cancel()
+            self.let_look(self)
 
 
-@dataclass(slots=True)
-class Said(Generic[_Q, _A]):
-    """An answer on its way to those who are kept.
-
-    Attributes:
-        seen: invalidations of the group before the question.
-        to: those that have not got it yet.
-    """
-
-    answer: _A
-    seen: int
-    to: deque[Waiter[_Q, _A]]
-
-
+@dataclass(slots=True, eq=False)
 class Group(Generic[_Q, _A]):
     """All who wait on the same key.
 
     Attributes:
         credential: of all of them; "": none has a lease for one.
+        watch: None once it has no member.
         members: how many, those included who ask for the first time.
+        kept: those who have asked once.
+        queue: those of them who have to look, in the order of their needs.
         rounds: questions for all of them, begun so far.
         is_asking: one is under way.
-        kept: those who have asked once.
-        queue: those of them who have to look, but for those in `said`.
-        said: the last answer, until all its recipients have read it.
+        said: the answer to the last one, and `invalidations` before it, until all for whom it is have looked.
     """
 
-    __slots__ = ("credential", "is_asking", "kept", "key", "members", "queue", "rounds", "said", "watch")
-
-    def __init__(self, key: Hashable, credential: str = "") -> None:
-        self.key = key
-        self.credential = credential
-        self.watch: Watch | None = None
-        self.members = 0
-        self.rounds = 0
-        self.is_asking = False
-        self.kept: dict[Waiter[_Q, _A], None] = {}
-        self.queue: deque[Waiter[_Q, _A]] = deque()
-        self.said: Said[_Q, _A] | None = None
+    key: Hashable
+    credential: str = ""
+    watch: Watch | None = None
+    members: int = 0
+    kept: dict[Waiter[_Q, _A], None] = field(default_factory=dict)
+    queue: deque[Waiter[_Q, _A]] = field(default_factory=deque)
+    rounds: int = 0
+    is_asking: bool = False
+    said: tuple[_A, int] | None = None
 
     @property
     def invalidations(self) -> int:
@@ -286,15 +240,9 @@ class Group(Generic[_Q, _A]):
 
     def queue_up(self, wait: Waiter[_Q, _A]) -> None:
         """Have one look, once, at the answer to a question that is still to be put."""
-        if not wait.is_queued:
-            wait.is_queued = True
+        if wait.need is None:
             wait.need = self.rounds
             self.queue.append(wait)
-
-    def queue_all_of(self, said: Said[_Q, _A]) -> None:
-        """Have those look at the next answer who have not looked at this one."""
-        self.queue.extendleft(reversed(said.to))
-        self.said = None
 
     def first(self) -> Waiter[_Q, _A] | None:
         """Return who has to look first, without those who are gone."""
@@ -302,11 +250,14 @@ class Group(Generic[_Q, _A]):
             self.queue.popleft()
         return self.queue[0] if self.queue else None
 
-    def split_off(self, number: int) -> deque[Waiter[_Q, _A]]:
-        """Take those out of the queue who had to look before this round began (OwnWrites)."""
-        there = deque(wait for wait in self.queue if wait.need < number)
-        self.queue = deque(wait for wait in self.queue if wait.need >= number)
-        return there
+    def next_to_hear(self) -> Waiter[_Q, _A] | None:
+        """Take out who looks next at the answer that is there: who had to before its round began (OwnWrites)."""
+        wait = self.first()
+        if wait is None or wait.need is None or wait.need >= self.rounds:
+            self.said = None
+            return None
+        wait.need = None
+        return self.queue.popleft()
 
 
 class Waits(Generic[_Q, _A]):
@@ -322,6 +273,7 @@ class Waits(Generic[_Q, _A]):
         A6  `kept_bytes` is at most MAX_KEPT_BYTES for each that is held.
 
     Attributes:
+        is_open: a request may be held.
         kept_bytes: of those who are held, and of those who ask for the first time.
         ended: waits, by how they ended.
         errors: exceptions of our own, each logged (FailToNameNode).
@@ -338,9 +290,9 @@ class Waits(Generic[_Q, _A]):
         self._groups: dict[Hashable, Group[_Q, _A]] = {}
         self._of_credentials: dict[str, set[Group[_Q, _A]]] = {}
         self._turns = PacedWork(self._serve, AT_A_TURN)  # groups of which some have to look
-        self._lapses = PacedWork(self._end_lapsed, AT_A_TURN)  # groups in which credentials may have ended
-        self._is_paused = tasks is None
+        self._lapses = PacedWork(self._end_if_lapsed, AT_A_TURN)  # those whose credential may have ended
         self._is_stopping = False
+        self.is_open = tasks is not None
         self.kept_bytes = 0
         self.ended: Counter[WaitEnd] = Counter(dict.fromkeys(WaitEnd, 0))
         self.errors = 0
@@ -356,19 +308,14 @@ class Waits(Generic[_Q, _A]):
         """Whether any is held, or asks for the first time."""
         return bool(self._groups)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether a request may be held."""
-        return not (self._is_paused or self._is_stopping)
-
     def resume(self, tasks: asyncio.TaskGroup) -> None:
         """Hold requests from now on, since changes are reported; their questions are tasks of this group."""
         self._tasks = tasks
-        self._is_paused = False
+        self.is_open = not self._is_stopping
 
     def pause(self) -> None:
         """Answer all who wait, since changes are not reported, and hold none until `resume`."""
-        self._is_paused = True
+        self.is_open = False
         for group in self._groups.values():
             self._let_all_look(group)
 
@@ -379,13 +326,16 @@ class Waits(Generic[_Q, _A]):
 
     def key_retired(self) -> None:
         """Have those answered at once whose cookie a key has signed that is in use no more."""
-        for group in self._groups.values():
-            self._lapses.add(group)
+        self._see_lapses(self._groups.values())
 
     def token_ended(self, name: str) -> None:
         """Have those answered at once who have shown a token that is believed no more."""
-        for group in self._of_credentials.get(name, ()):
-            self._lapses.add(group)
+        self._see_lapses(self._of_credentials.get(name, ()))
+
+    def _see_lapses(self, groups: Iterable[Group[_Q, _A]]) -> None:
+        for group in groups:
+            for wait in group.kept:
+                self._lapses.add(wait)
 
     async def answer(
         self,
@@ -410,10 +360,10 @@ class Waits(Generic[_Q, _A]):
         """
         wait = self._enter(question, conditions)
         if wait is None:
-            return Waited(answer=await self._questions.at_once(question))
+            return Waited(answer=await self._questions.ask(question, How.AT_ONCE))
         if keep is None or not keep(wait):
             return await self._answer_in_task(wait, client)
-        self._put(question, self._first, partial(self._has_asked, wait, wait.group.invalidations))
+        self._ask_for(wait, How.FIRST)
         return None
 
     # -- who waits -----------------------------------------------------------------------------------
@@ -446,9 +396,9 @@ class Waits(Generic[_Q, _A]):
         return group
 
     def _leave(self, wait: Waiter[_Q, _A]) -> None:
-        wait.release()
-        self.kept_bytes -= wait.kept_bytes
-        self._shares.give_back(wait.holder)
+        wait.timer.cancel()
+        self.kept_bytes -= wait.terms.kept_bytes
+        self._shares.give_back(wait.terms.holder)
         group = wait.group
         group.members -= 1
         if group.members:
@@ -467,7 +417,7 @@ class Waits(Generic[_Q, _A]):
         wait.answered = partial(_resolve, done)
         seen = wait.group.invalidations
         try:
-            answer = await self._answer_of(wait.question, self._first)
+            answer = await self._answer_of(wait.question, How.FIRST)
         except asyncio.CancelledError:
             self._leave(wait)
             raise
@@ -485,12 +435,15 @@ class Waits(Generic[_Q, _A]):
             if client is not None:
                 client.on_lost = None
 
+    def _ask_for(self, wait: Waiter[_Q, _A], how: How) -> None:
+        """Put a question for one alone."""
+        self._put(wait.question, how, partial(self._has_asked, wait, wait.group.invalidations))
+
     def _has_asked(self, wait: Waiter[_Q, _A], seen: int, answer: _A) -> None:
         """Answer one whose own question is answered, or let it wait. Never raises."""
         group, wait.is_asking = wait.group, False
         try:
-            is_over = wait.is_gone or self._is_over(wait) or self._is_met(wait, answer)
-            waits = not is_over and (group.invalidations != seen or self._questions.is_sure(answer))
+            waits = not wait.is_gone and self._waits_on(wait, answer, seen)
             waited = None if waits else self._outcome(wait, answer, is_shared=False)
         except Exception:  # noqa: BLE001 - FailToNameNode: what was answered is passed on
             self._note_error(wait.question)
@@ -505,8 +458,12 @@ class Waits(Generic[_Q, _A]):
         ):  # a change beside the question: it is put again
             self._let_one_look(wait)
 
-    def _is_over(self, wait: Waiter[_Q, _A]) -> bool:
-        return wait.is_over or not self.is_open or asyncio.get_running_loop().time() >= wait.deadline
+    def _waits_on(self, wait: Waiter[_Q, _A], answer: _A, seen: int) -> bool:
+        """Whether there is nothing to say yet, and it will be noticed when there is."""
+        is_over = wait.is_over or not self.is_open or asyncio.get_running_loop().time() >= wait.deadline
+        return not (is_over or self._is_met(wait, answer)) and (
+            wait.group.invalidations != seen or self._questions.is_sure(answer)
+        )
 
     def _is_met(self, wait: Waiter[_Q, _A], answer: _A) -> bool:
         return self._questions.is_met(answer, wait.question, wait.conditions)
@@ -539,65 +496,50 @@ class Waits(Generic[_Q, _A]):
 
     # -- questions -----------------------------------------------------------------------------------
 
-    def _first(self, question: _Q) -> Awaitable[_A]:
-        return self._questions.ask(question, is_first=True)
-
-    def _again(self, question: _Q) -> Awaitable[_A]:
-        return self._questions.ask(question, is_first=False)
-
-    def _begin(
-        self, group: Group[_Q, _A], question: _Q, ask: Callable[[_Q], Awaitable[_A]] | None = None
-    ) -> None:
+    def _begin(self, group: Group[_Q, _A], question: _Q, how: How = How.AGAIN) -> None:
         """Put a question for all of the group."""
         group.rounds += 1
         group.is_asking = True
-        answered = partial(self._is_answered, group, group.rounds, group.invalidations)
-        self._put(question, ask or self._again, answered)
+        self._put(question, how, partial(self._is_answered, group, group.invalidations))
 
-    def _put(self, question: _Q, ask: Callable[[_Q], Awaitable[_A]], answered: Callable[[_A], None]) -> None:
+    def _put(self, question: _Q, how: How, answered: Callable[[_A], None]) -> None:
         """Ask in a task of its own: who leaves costs no other the answer."""
         assert self._tasks is not None
-        asking = self._answer_to(question, ask, answered)
+        asking = self._answer_to(question, how, answered)
         try:
             self._tasks.create_task(asking)
         except RuntimeError:  # the group of tasks is being shut down
             asking.close()
             answered(self._stopped())
 
-    async def _answer_to(
-        self, question: _Q, ask: Callable[[_Q], Awaitable[_A]], answered: Callable[[_A], None]
-    ) -> None:
+    async def _answer_to(self, question: _Q, how: How, answered: Callable[[_A], None]) -> None:
         """Give a question its answer. Never raises."""
         answer = self._stopped()  # only the end of the proxy cancels it
         try:
-            answer = await self._answer_of(question, ask)
+            answer = await self._answer_of(question, how)
         finally:
             try:
                 answered(answer)
             except Exception:  # noqa: BLE001 - it must not take the other questions along
                 self._note_error(question)
 
-    async def _answer_of(self, question: _Q, ask: Callable[[_Q], Awaitable[_A]]) -> _A:
+    async def _answer_of(self, question: _Q, how: How) -> _A:
         """Return the answer to a question, also if there is none."""
-        try:
+        for each in (how, How.PAST_CACHE):
             try:
-                return await ask(question)
+                return await self._questions.ask(question, each)
             except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, it is asked
                 self._note_error(question)
-                return await self._questions.past_cache(question)
-        except Exception:  # noqa: BLE001 - nor could the NameNode be asked: the answer says so, and the proxy goes on
-            self._note_error(question)
-            return self._questions.unanswered(ProxyError("internal error"))
+        return self._questions.unanswered(ProxyError("internal error"))
 
     def _stopped(self) -> _A:
         return self._questions.unanswered(NoActiveNameNodeError("the proxy is being stopped"))
 
-    def _is_answered(self, group: Group[_Q, _A], number: int, seen: int, answer: _A) -> None:
+    def _is_answered(self, group: Group[_Q, _A], seen: int, answer: _A) -> None:
         """End a question: let those look at the answer, in their turn, for whom it was put."""
         group.is_asking = False
-        if to := group.split_off(number):
-            group.said = Said(answer, seen, to)
-        self._let_look(group)
+        group.said = answer, seen
+        self._turns.add(group)
 
     # -- looks ---------------------------------------------------------------------------------------
 
@@ -626,75 +568,56 @@ class Waits(Generic[_Q, _A]):
     def _serve(self, group: Group[_Q, _A], most: int) -> int:
         """Let at most so many of a group look, or put their question; return how much that was."""
         done = 0
-        while (said := group.said) is not None and done < most:
-            if not said.to:
-                group.said = None
-                break
+        while done < most and (said := group.said) is not None and (wait := group.next_to_hear()) is not None:
             done += 1
-            wait = said.to.popleft()
             try:
-                self._look(group, said, wait)
+                self._look(wait, *said)
             except Exception:  # noqa: BLE001 - FailToNameNode: the NameNode is asked for it, and for those who are left
                 self._note_error(wait.question)
-                group.queue_all_of(said)
+                group.said = None
                 if wait in group.kept:
-                    self._ask_apart(wait, self._questions.past_cache)
+                    self._ask_apart(wait, How.PAST_CACHE)
                 if (first := group.first()) is not None:
-                    self._begin(group, first.question, self._questions.past_cache)
+                    self._begin(group, first.question, How.PAST_CACHE)
         first = group.first()
         if group.said is None and not group.is_asking and first is not None:
+            done += QUESTION
             if first.is_admitted:
                 self._begin(group, first.question)
             else:
                 self._ask_apart(first)
-                self._let_look(group)
-            return done + QUESTION
         self._let_look(group)
         return done
 
-    def _look(self, group: Group[_Q, _A], said: Said[_Q, _A], wait: Waiter[_Q, _A]) -> None:
+    def _look(self, wait: Waiter[_Q, _A], answer: _A, seen: int) -> None:
         """Answer one who is kept, or let it wait on."""
-        if wait not in group.kept:
-            return
+        group = wait.group
         if not wait.is_admitted:
             self._ask_apart(wait)
-            return
-        if not self._questions.is_for_others(said.answer):  # the next time it is its own
-            group.queue.append(wait)
-            return
-        if not (self._is_over(wait) or self._is_met(wait, said.answer)) and (
-            group.invalidations != said.seen or self._questions.is_sure(said.answer)
-        ):
-            wait.is_queued = False
-            if group.invalidations != said.seen:  # a change beside the question: it is put again
-                group.queue_up(wait)
-            return
-        waited = self._outcome(wait, said.answer, is_shared=True)
-        del group.kept[wait]
-        self._finish(wait, waited)
+        elif not self._questions.is_for_others(answer):
+            group.queue_up(wait)  # the next time it is its own
+        elif not self._waits_on(wait, answer, seen):
+            waited = self._outcome(wait, answer, is_shared=True)
+            del group.kept[wait]
+            self._finish(wait, waited)
+        elif group.invalidations != seen:  # a change beside the question: it is put again
+            group.queue_up(wait)
 
-    def _end_lapsed(self, group: Group[_Q, _A], most: int) -> int:
-        """Have at most so many of a group answered whose credential has ended; return how much that was."""
-        lapsed = tuple(islice((wait for wait in group.kept if not wait.is_admitted), most))
-        for wait in lapsed:
+    def _end_if_lapsed(self, wait: Waiter[_Q, _A], _: int) -> int:
+        """Have one answered whose credential has ended; return that this was one look."""
+        if wait in wait.group.kept and not wait.is_admitted:
             self._ask_apart(wait)
-        if len(lapsed) == most:
-            self._lapses.add(group)
-        return 1 + len(lapsed)
+        return 1
 
-    def _ask_apart(self, wait: Waiter[_Q, _A], ask: Callable[[_Q], Awaitable[_A]] | None = None) -> None:
+    def _ask_apart(self, wait: Waiter[_Q, _A], how: How = How.FIRST) -> None:
         """Answer one by a question of its own, that whose credential has ended as what it is without."""
         del wait.group.kept[wait]
         wait.is_asking = wait.is_over = True
-        self._put(wait.question, ask or self._first, partial(self._has_asked, wait, wait.group.invalidations))
+        self._ask_for(wait, how)
 
     def _note_error(self, question: _Q) -> None:
         self.errors += 1
         _log.exception("internal error while reading %s; it is forwarded", self._questions.path_of(question))
-
-
-def _unheard(_: object) -> None:
-    """Take an answer for which there is no client."""
 
 
 def _resolve(done: asyncio.Future[Waited[_A]], waited: Waited[_A]) -> None:
