@@ -96,14 +96,12 @@ class PathQuestions:
 
     async def ask(self, read: Read, how: How) -> ReadAnswer:
         """Answer as `Reads` does; what that passes on is asked here if it waits, so that several can have the reply."""
-        if how is How.PAST_CACHE:
-            return await self._fetched(read, Bypass.CACHE_ERROR)
-        answer = await self._reads.answer(read)
-        if how is How.AT_ONCE or not isinstance(answer, PassOn):
-            return answer
-        return await self._fetched(read, answer.why)
-
-    async def _fetched(self, read: Read, why: ForwardReason) -> FromNameNode | Unanswered:
+        why: ForwardReason = Bypass.CACHE_ERROR
+        if how is not How.PAST_CACHE:
+            answer = await self._reads.answer(read)
+            if how is How.AT_ONCE or not isinstance(answer, PassOn):
+                return answer
+            why = answer.why
         try:
             reply = await self._fetcher.fetch(read.head)
         except ProxyError as error:

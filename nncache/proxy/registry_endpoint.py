@@ -13,11 +13,8 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Final, NoReturn, Protocol
 
-from cachetools import LRUCache
-
 from nncache.coordination.task_group import run_all
-from nncache.net.shares import holder_of
-from nncache.net.token_bucket import TokenBucket
+from nncache.net.shares import Rates, holder_of
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.conditional import Conditions, conditions_of, etag_of
@@ -49,9 +46,6 @@ MANY: Final = 10.0
 
 PER_BYTES: Final = 16_384
 """Of a record that was read: for so many more a request costs one more."""
-
-CLIENTS: Final = 4_096
-"""Addresses whose use is remembered."""
 
 UNUSED_S: Final = 300.0
 """After which the registry is not followed any more while no request waits for it."""
@@ -150,7 +144,7 @@ class RegistryEndpoint:
         self._traffic = traffic
         self._limits = limits
         self._max_wait_s = max_wait_s
-        self._buckets: LRUCache[str, TokenBucket] = LRUCache(CLIENTS)  # by address
+        self._rates = Rates(PER_S, BURST)  # of addresses
         self._turns = FairLimiter()  # of those who ask about subtrees
         self._waits = RegistryWaits(self._page, source.page)
         self._answers: Counter[RegistryAnswer] = Counter(dict.fromkeys(RegistryAnswer, 0))
@@ -236,7 +230,7 @@ class RegistryEndpoint:
             if isinstance(waited.answer, Exception):
                 raise waited.answer
             page, applied_s = waited.answer, waited.applied_s
-        self._bucket(holder).charge(page.read_bytes // PER_BYTES, self._traffic.clock())
+        self._rates.charge(holder, self._traffic.clock(), page.read_bytes // PER_BYTES)
         fields = ((b"Content-Type", page.content_type), *_FIELDS, *page.fields)
         if applied_s:
             fields = (*fields, (b"Preference-Applied", b"wait=%d" % applied_s))
@@ -255,20 +249,12 @@ class RegistryEndpoint:
         Raises:
             TooManyRequestsError: it has used what it may; says when to come back.
         """
-        now, bucket = self._traffic.clock(), self._bucket(holder)
-        if bucket.left(now) < cost:
-            wait_s = math.ceil(bucket.ready_at(cost) - now)
+        wait_s = self._rates.take(holder, self._traffic.clock(), cost)
+        if wait_s:
             raise TooManyRequestsError(
                 f"too many questions about the registry: {PER_S:g} a second, of which one about a subtree is {MANY:g}",
-                max(1, wait_s),
+                math.ceil(wait_s),
             )
-        bucket.charge(cost, now)
-
-    def _bucket(self, holder: str) -> TokenBucket:
-        bucket = self._buckets.get(holder)
-        if bucket is None:
-            bucket = self._buckets[holder] = TokenBucket(PER_S, BURST, self._traffic.clock())
-        return bucket
 
     async def _page(self, registry_request: RegistryRequest, holder: str) -> RegistryPage:
         if not registry_request.reads_many:
