@@ -27,7 +27,7 @@ from nncache.proxy.front_end import FrontEndStats
 from nncache.proxy.registry_endpoint import RegistryAnswer, RegistryStats
 from nncache.proxy.traffic import BOUNDS_S, Durations, Result, TrafficStats
 from nncache.proxy.upstream.client import ForwardStats
-from nncache.proxy.wait_groups import WaitEnd
+from nncache.proxy.waits import WaitEnd
 from nncache.request_logs.request_logs import RequestLogStats
 from nncache.spnego.stats import NO_TERMINATION
 

@@ -3,19 +3,21 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeAlias
 
 from nncache.coordination.errors import CoordinationError
 from nncache.coordination.session import Session
 from nncache.coordination.task_group import run_all
 from nncache.proxy.errors import RegistryUnavailableError
-from nncache.proxy.registry_waits import Followed
 from nncache.registry import paths
 from nncache.registry.tree_watch import LOOK_S, Current, Present, Removed, TreeWatch, WatchGap
 
 _log = logging.getLogger(__name__)
 
 _EVERYTHING: Final = None
+
+Invalidated: TypeAlias = Callable[[str | None], None]
+"""Takes the path of an entry that may have changed; None: any may."""
 
 
 class RegistryFollower:
@@ -33,7 +35,7 @@ class RegistryFollower:
         """Entries that are watched now."""
         return 0 if self._tree is None else self._tree.watched
 
-    async def run(self, followed: Followed) -> NoReturn:
+    async def run(self, invalidated: Invalidated) -> NoReturn:
         """Tell of each change, until cancelled; of any that may have been missed, as of one of everything.
 
         Raises:
@@ -44,7 +46,8 @@ class RegistryFollower:
             raise RegistryUnavailableError("the proxy is not connected to ZooKeeper")
         try:
             await run_all(
-                lambda: self._tell_changes(session, followed), lambda: self._tell_losses(session, followed)
+                lambda: self._tell_changes(session, invalidated),
+                lambda: self._tell_losses(session, invalidated),
             )
         except CoordinationError as error:
             raise RegistryUnavailableError(f"cannot be followed: {error}") from error
@@ -52,7 +55,7 @@ class RegistryFollower:
             self._tree = None
         raise AssertionError("both are without end")
 
-    async def _tell_changes(self, session: Session, followed: Followed) -> None:
+    async def _tell_changes(self, session: Session, invalidated: Invalidated) -> None:
         self._tree = TreeWatch(session, self._root, paths.ROOT)
         is_whole = False  # whether all changes since were reported
         async for change in self._tree.changes():
@@ -62,20 +65,20 @@ class RegistryFollower:
                     is_whole = False
                 case Current() if not is_whole:
                     is_whole = True
-                    followed.invalidated(_EVERYTHING)
+                    invalidated(_EVERYTHING)
                 case Present(status=status) if is_whole:
-                    followed.invalidated(status.path)
+                    invalidated(status.path)
                 case Removed(path=path) if is_whole:
-                    followed.invalidated(path)
+                    invalidated(path)
                 case _:
                     pass
 
-    async def _tell_losses(self, session: Session, followed: Followed) -> NoReturn:
+    async def _tell_losses(self, session: Session, invalidated: Invalidated) -> NoReturn:
         was_connected = session.is_connected
         while True:
             await asyncio.sleep(LOOK_S)
             if was_connected and not session.is_connected:
-                followed.invalidated(_EVERYTHING)
+                invalidated(_EVERYTHING)
             was_connected = session.is_connected
             if self._session() is not session:
                 raise RegistryUnavailableError("the session with ZooKeeper is another one")

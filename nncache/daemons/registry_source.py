@@ -18,7 +18,7 @@ from nncache.admin.registry_page import (
 from nncache.daemons.registry_follower import RegistryFollower
 from nncache.proxy.errors import ClientError, EntryNotFoundError, RegistryUnavailableError
 from nncache.proxy.registry_request import RegistryRequest
-from nncache.proxy.registry_waits import Followed, RegistryPage
+from nncache.proxy.registry_waits import RegistryPage
 from nncache.registry import paths
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import (
@@ -55,9 +55,9 @@ class ZooKeeperRegistry:
         """How often changes may have been missed."""
         return self._follower.gaps
 
-    async def follow(self, followed: Followed) -> NoReturn:
-        """Tell of each change; see RegistrySource."""
-        await self._follower.run(followed)
+    async def follow(self, invalidated: Callable[[str | None], None]) -> NoReturn:
+        """Report each change; see RegistrySource."""
+        await self._follower.run(invalidated)
 
     async def page(self, registry_request: RegistryRequest) -> RegistryPage:
         """Return what is asked for; see RegistrySource."""

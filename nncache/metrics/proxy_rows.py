@@ -10,7 +10,7 @@ from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.call_limits import CALL_LIMITS
 from nncache.proxy.registry_endpoint import REGISTRY_ANSWERS
-from nncache.proxy.wait_groups import WAIT_ENDS
+from nncache.proxy.waits import WAIT_ENDS
 from nncache.spnego.stats import TICKETS
 
 CONCLUSIONS: Final[Mapping[str, str]] = {

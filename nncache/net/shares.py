@@ -85,10 +85,14 @@ class Rates:
         bucket.charge(amount, now)
         return 0.0
 
-    def give_back(self, holder: str, now: float, amount: float = 1.0) -> None:
-        """Give back what was charged."""
+    def charge(self, holder: str, now: float, amount: float) -> None:
+        """Charge a holder that was charged before for more, whatever is left."""
         if (bucket := self._buckets.get(holder)) is not None:
-            bucket.charge(-amount, now)
+            bucket.charge(amount, now)
+
+    def give_back(self, holder: str, now: float) -> None:
+        """Give back what was charged."""
+        self.charge(holder, now, -1.0)
 
 
 def holder_of(address: str) -> str:

@@ -17,21 +17,28 @@ from nncache.proxy.cache_status import (
     shows_path,
 )
 from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
-from nncache.proxy.clients.conditional_reply import with_conditions
 from nncache.proxy.clients.error_replies import error_reply, whole_reply
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.conditional import Conditions
+from nncache.proxy.conditional import Conditions, etag_of
 from nncache.proxy.errors import ProxyError, UnauthenticatedError
 from nncache.proxy.headers import HIT, replayed_headers
 from nncache.proxy.issued_tokens import IssuedTokens
 from nncache.proxy.messages import Header, Headers, UpstreamReply
 from nncache.proxy.ports import Clock
 from nncache.proxy.reading import Reading
-from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, NotAdmitted, PassOn, Unanswered
+from nncache.proxy.reads import (
+    Collapsed,
+    FromMemory,
+    FromNameNode,
+    NotAdmitted,
+    PassOn,
+    ReadAnswer,
+    Unanswered,
+)
 from nncache.proxy.secure_cookies import SecureCookies
 from nncache.proxy.traffic import Exchange, Result, result_of
-from nncache.proxy.wait_groups import Waited
+from nncache.proxy.waits import Waited
 
 _REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
@@ -108,12 +115,30 @@ class Answers:
         return whole_reply(reply, adds, self.cookies.wire_for_client(reply.wire, is_secure=is_secure))
 
     def with_conditions(
-        self, exchange: Exchange, reading: Reading, waited: Waited, conditions: Conditions, *, is_secure: bool
+        self,
+        exchange: Exchange,
+        reading: Reading,
+        waited: Waited[ReadAnswer],
+        conditions: Conditions,
+        *,
+        is_secure: bool,
     ) -> RawResponse:
-        """Make the reply to a request with conditions, which may have been held."""
+        """Make the reply to a request with conditions, which may have been held.
+
+        Where its body is known, it has an `ETag`, or is a 304 if the client has that body, and says which wait was
+        granted (RFC 7240, section 3).
+        """
         made = WAITED_HIT if waited.was_held else HIT
         response = self._reply(exchange, reading, waited, made, is_secure=is_secure)
-        return with_conditions(response, conditions, applied_s=waited.applied_s)
+        body, applied_s = response.whole_body, waited.applied_s
+        if body is None or response.status not in {HTTPStatus.OK, HTTPStatus.NOT_FOUND}:
+            return response
+        if conditions.is_not_modified(response.status, body):
+            response = response.not_modified()
+        response.add(((b"ETag", etag_of(body)),))
+        if applied_s is not None:
+            response.add(((b"Preference-Applied", b"wait=%d" % applied_s),))
+        return response
 
     def failed(self, exchange: Exchange, error: ProxyError, why: ForwardReason, adds: Headers) -> RawResponse:
         """Make the reply to a request that was to be forwarded."""
@@ -121,7 +146,13 @@ class Answers:
         return error_reply(error, (*adds, forwarded(why, is_shown=False)))
 
     def _reply(
-        self, exchange: Exchange, reading: Reading, waited: Waited, made: Header, *, is_secure: bool
+        self,
+        exchange: Exchange,
+        reading: Reading,
+        waited: Waited[ReadAnswer],
+        made: Header,
+        *,
+        is_secure: bool,
     ) -> RawResponse:
         plain, adds = reading.plain, reading.adds
         assert plain is not None

@@ -30,9 +30,9 @@ from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.conditional import Conditions, conditions_of
 from nncache.proxy.errors import ClientGoneError, ProxyError, UnknownAddressError
 from nncache.proxy.flights import Flights
-from nncache.proxy.held_requests import HeldRequest
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, SettledReply
+from nncache.proxy.path_waits import HeldRequest, PathQuestions
 from nncache.proxy.ports import Clock, CoverageSignal, Fetcher, NameNodeQueries, Streamer
 from nncache.proxy.reading import Reading, read_admitted, read_request
 from nncache.proxy.reads import (
@@ -46,8 +46,7 @@ from nncache.proxy.settings import ProxySettings
 from nncache.proxy.targets import WHAT_IS_SERVED, is_webhdfs
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
 from nncache.proxy.upstream.direct_exchange import Begun
-from nncache.proxy.wait_groups import Waited, WaitEnd
-from nncache.proxy.waiting import Waits
+from nncache.proxy.waits import Waited, WaitEnd, Waits
 from nncache.proxy.writes import Writes
 
 _log = logging.getLogger(__name__)
@@ -137,7 +136,9 @@ class FrontEnd:
             query_timeout_s=timeout_s,
             two_step_timeout_s=settings.two_step_query_timeout_s,
         )
-        self.waits = Waits(self._tasks, cache, self._reads, fetcher, clock, max_waiters=settings.max_waiters)
+        self.waits: Waits[Read, ReadAnswer] = Waits(
+            PathQuestions(cache, self._reads, fetcher, clock), settings.max_waiters, self._tasks
+        )
         self._max_wait_s = settings.max_wait_s
         self.answers = answers or Answers(clock)
         self.admit = admit
@@ -242,9 +243,9 @@ class FrontEnd:
 
     async def _wait(
         self, read: Read, conditions: Conditions, request: Request, held: HeldRequest
-    ) -> Waited | None:
+    ) -> Waited[ReadAnswer] | None:
         try:
-            return await self.waits.answer(read, conditions, request.connection, held)
+            return await self.waits.answer(read, conditions, request.connection, held.keep)
         except ClientGoneError:
             raise
         except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded

@@ -7,17 +7,14 @@ import asyncio
 import logging
 import math
 from collections import Counter
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
 from typing import Final, NoReturn, Protocol
 
-from cachetools import LRUCache
-
 from nncache.coordination.task_group import run_all
-from nncache.net.shares import holder_of
-from nncache.net.token_bucket import TokenBucket
+from nncache.net.shares import Rates, holder_of
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.conditional import Conditions, conditions_of, etag_of
@@ -33,9 +30,9 @@ from nncache.proxy.fair_limiter import FairLimiter
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers
 from nncache.proxy.registry_request import RegistryRequest, is_registry, read_registry_request
-from nncache.proxy.registry_waits import Followed, RegistryPage, RegistryWaits
+from nncache.proxy.registry_waits import RegistryPage, RegistryQuestion, RegistryWaits
 from nncache.proxy.traffic import Exchange, Result, Traffic
-from nncache.proxy.wait_groups import WaitEnd
+from nncache.proxy.waits import WaitEnd
 
 _log = logging.getLogger(__name__)
 
@@ -49,9 +46,6 @@ MANY: Final = 10.0
 
 PER_BYTES: Final = 16_384
 """Of a record that was read: for so many more a request costs one more."""
-
-CLIENTS: Final = 4_096
-"""Addresses whose use is remembered."""
 
 UNUSED_S: Final = 300.0
 """After which the registry is not followed any more while no request waits for it."""
@@ -104,8 +98,8 @@ class RegistrySource(Protocol):
             RegistryUnavailableError: ZooKeeper does not answer.
         """
 
-    async def follow(self, followed: Followed) -> NoReturn:
-        """Report each change, until cancelled.
+    async def follow(self, invalidated: Callable[[str | None], None]) -> NoReturn:
+        """Report each change, until cancelled: the path of an entry that may have changed; None: any may.
 
         Raises:
             RegistryUnavailableError: the registry cannot be followed.
@@ -150,7 +144,7 @@ class RegistryEndpoint:
         self._traffic = traffic
         self._limits = limits
         self._max_wait_s = max_wait_s
-        self._buckets: LRUCache[str, TokenBucket] = LRUCache(CLIENTS)  # by address
+        self._rates = Rates(PER_S, BURST)  # of addresses
         self._turns = FairLimiter()  # of those who ask about subtrees
         self._waits = RegistryWaits(self._page, source.page)
         self._answers: Counter[RegistryAnswer] = Counter(dict.fromkeys(RegistryAnswer, 0))
@@ -166,19 +160,22 @@ class RegistryEndpoint:
     async def run(self) -> NoReturn:
         """Follow the registry while requests wait for a change, and for UNUSED_S more, until cancelled."""
         try:
-            while True:
-                self._waits.followed(is_followed=True)
-                await self._waits.is_wanted.wait()
-                try:
-                    await run_all(lambda: self._source.follow(self._waits), self._see_it_is_used)
-                except _UnusedError:
-                    continue
-                except RegistryUnavailableError as error:
-                    _log.warning("no requests about the registry are held for %g s: %s", AGAIN_S, error)
-                self._waits.followed(is_followed=False)
-                await asyncio.sleep(AGAIN_S)
+            async with asyncio.TaskGroup() as tasks:  # of questions for those who are held
+                while True:
+                    self._waits.held.resume(tasks)
+                    await self._waits.is_wanted.wait()
+                    try:
+                        await run_all(
+                            lambda: self._source.follow(self._waits.invalidated), self._see_it_is_used
+                        )
+                    except _UnusedError:
+                        continue
+                    except RegistryUnavailableError as error:
+                        _log.warning("no requests about the registry are held for %g s: %s", AGAIN_S, error)
+                    self._waits.held.pause()
+                    await asyncio.sleep(AGAIN_S)
         finally:
-            self._waits.followed(is_followed=False)
+            self._waits.held.pause()
 
     async def _see_it_is_used(self) -> NoReturn:
         await self._waits.unused_for(UNUSED_S)
@@ -186,15 +183,16 @@ class RegistryEndpoint:
 
     def stop(self) -> None:
         """Answer all requests that are held, and hold none any more."""
-        self._waits.stop()
+        self._waits.held.stop()
 
     def stats(self) -> RegistryStats:
         """Return the figures so far."""
+        held = self._waits.held
         return RegistryStats(
             answers=dict(self._answers),
-            waiters=self._waits.waiting,
-            waits=dict(self._waits.ended),
-            waits_not_admitted=self._waits.not_admitted,
+            waiters=held.waiting,
+            waits=dict(held.ended),
+            waits_not_admitted=held.not_admitted,
             gaps=self._source.gaps,
         )
 
@@ -221,15 +219,21 @@ class RegistryEndpoint:
         want = conditions_of(headers, max_wait_s=self._max_wait_s) or _NO_CONDITIONS
         holder = holder_of(exchange.peer)
         self._admit(holder, MANY if registry_request.reads_many else 1.0)
-        waited = await self._waits.answer(registry_request, want, holder, request.connection)
-        exchange.started += waited.held_s  # what is timed is the work
-        if isinstance(waited.said, ProxyError):
-            raise waited.said
-        page = waited.said
-        self._bucket(holder).charge(page.read_bytes // PER_BYTES, self._traffic.clock())
+        applied_s = None
+        if want.wait_s <= 0:
+            page = await self._page(registry_request, holder)
+        else:
+            question = RegistryQuestion(registry_request, holder)
+            waited = await self._waits.held.answer(question, want, request.connection)
+            assert waited is not None, "it waits in its task"
+            exchange.started += waited.held_s  # what is timed is the work
+            if isinstance(waited.answer, Exception):
+                raise waited.answer
+            page, applied_s = waited.answer, waited.applied_s
+        self._rates.charge(holder, self._traffic.clock(), page.read_bytes // PER_BYTES)
         fields = ((b"Content-Type", page.content_type), *_FIELDS, *page.fields)
-        if waited.applied_s:
-            fields = (*fields, (b"Preference-Applied", b"wait=%d" % waited.applied_s))
+        if applied_s:
+            fields = (*fields, (b"Preference-Applied", b"wait=%d" % applied_s))
         if page.status != HTTPStatus.OK:
             return RawResponse(page.status, page.reason, fields, body=page.body, limits=self._limits)
         exchange.result = Result.REGISTRY
@@ -245,20 +249,12 @@ class RegistryEndpoint:
         Raises:
             TooManyRequestsError: it has used what it may; says when to come back.
         """
-        now, bucket = self._traffic.clock(), self._bucket(holder)
-        if bucket.left(now) < cost:
-            wait_s = math.ceil(bucket.ready_at(cost) - now)
+        wait_s = self._rates.take(holder, self._traffic.clock(), cost)
+        if wait_s:
             raise TooManyRequestsError(
                 f"too many questions about the registry: {PER_S:g} a second, of which one about a subtree is {MANY:g}",
-                max(1, wait_s),
+                math.ceil(wait_s),
             )
-        bucket.charge(cost, now)
-
-    def _bucket(self, holder: str) -> TokenBucket:
-        bucket = self._buckets.get(holder)
-        if bucket is None:
-            bucket = self._buckets[holder] = TokenBucket(PER_S, BURST, self._traffic.clock())
-        return bucket
 
     async def _page(self, registry_request: RegistryRequest, holder: str) -> RegistryPage:
         if not registry_request.reads_many:

@@ -1,15 +1,16 @@
 """What a request for the service registry asks for.
 
-Pure.
+Pure. `Accept`: RFC 9110, section 12.5.1.
 """
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from nncache.hadoop.paths import InvalidPathError, percent_decode
 from nncache.proxy.errors import ClientError, EntryNotFoundError
 from nncache.proxy.messages import Headers
-from nncache.proxy.preferred_type import prefers_html
 
 REGISTRY: Final = "/v1/registry"
 """The path of the resource; `/webhdfs/v1` is all that a NameNode has below a `v1`."""
@@ -36,6 +37,13 @@ MAX_ELEMENTS: Final = 64
 
 MAX_VALUE: Final = 1_024
 """Characters of the value of a parameter."""
+
+MOST_RANGES: Final = 64
+"""Of `Accept`; those behind them are not looked at."""
+
+_WEIGHT: Final = re.compile(r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?")
+_HTML_RANGES: Final = ("text/html", "text/*", "*/*")
+_JSON_RANGES: Final = ("application/json", "application/*", "*/*")
 
 _MAX_DIGITS: Final = 6
 _MAX_RAW_PATH: Final = 16 * MAX_PATH
@@ -161,3 +169,23 @@ def _decoded(text: str) -> str:
 
 def _quoted(text: str) -> str:
     return repr(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}...")
+
+
+def prefers_html(headers: Headers) -> bool:
+    """Whether HTML has a greater weight than JSON; without `Accept`, or with the same weight, it has not."""
+    weights = dict(_weights(headers))
+    html, json = (
+        next((weights[each] for each in names if each in weights), 0.0)
+        for names in (_HTML_RANGES, _JSON_RANGES)
+    )
+    return html > json
+
+
+def _weights(headers: Headers) -> Iterator[tuple[str, float]]:
+    """Yield each media range with its weight; one with an invalid weight is left out."""
+    accept = b",".join(value for name, value in headers if name.lower() == b"accept")
+    for each in accept.decode("latin-1").lower().split(",", MOST_RANGES)[:MOST_RANGES]:
+        media, *parameters = (part.strip() for part in each.split(";"))
+        weight = next((part[2:] for part in parameters if part.startswith("q=")), "1")
+        if _WEIGHT.fullmatch(weight):
+            yield media, float(weight)

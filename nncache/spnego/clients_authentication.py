@@ -33,8 +33,9 @@ from nncache.hadoop.proxy_users import parse_proxy_users
 from nncache.net.setting_error import SettingError
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.issued_tokens import IssuedTokens
+from nncache.proxy.reads import Read, ReadAnswer
 from nncache.proxy.upstream.service_login import TIMEOUT_S, ServiceLogin
-from nncache.proxy.waiting import Waits
+from nncache.proxy.waits import Waits
 from nncache.spnego.handshakes import Handshakes, accept_with
 from nncache.spnego.impersonation import Impersonation
 from nncache.spnego.replays import TIMEOUT_S as REPLAYS_TIMEOUT_S
@@ -141,7 +142,7 @@ class ClientsAuthentication:
         if self.replays.is_refuted:
             raise SettingError("spnego_principal", "given", self.replays.fault)
 
-    def tell(self, waits: Waits, fast_path: FastPath) -> None:
+    def tell(self, waits: Waits[Read, ReadAnswer], fast_path: FastPath) -> None:
         """Tell them when a credential ends: what the fast path knows goes with the key of its cookie."""
         self.issued.on_ended.append(waits.token_ended)
         self.keys.on_retired += (fast_path.forget_all, waits.key_retired)

@@ -3,23 +3,24 @@
 import asyncio
 from email.utils import formatdate
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 from nncache.cache import CacheSettings, MetadataCache
 from nncache.hadoop.change import Footprint
 from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.pool import NameNodePool
 from nncache.proxy.clients.cached_reply import DateText
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.server import Server
-from nncache.proxy.direct_calls import DirectCalls, Fill
+from nncache.proxy.direct_calls import DirectCall, DirectCalls, Fill
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.ports import Clock
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
-from nncache.proxy.upstream.direct_exchange import DirectExchange, Reader
+from nncache.proxy.upstream.direct_exchange import DirectExchange
 from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
 from nncache.proxy.upstream.pool import Connection, Connections
 from tests.alike.line import Line
@@ -92,7 +93,7 @@ class _Connections(Connections):
 class _Answered:
     """Counts a plain call that is answered as one."""
 
-    def __init__(self, reader: Reader, upstream: "_Upstream") -> None:
+    def __init__(self, reader: DirectCall, upstream: "_Upstream") -> None:
         self._reader = reader
         self._upstream = upstream
 
@@ -115,15 +116,15 @@ class _Upstream(Upstream):
     """
 
     def __init__(self, namenodes: ScriptedNameNodes, clock: Clock) -> None:
-        super().__init__(ScriptedPool(namenodes), LIMITS, clock)
+        super().__init__(cast("NameNodePool", ScriptedPool(namenodes)), LIMITS, clock)
         self._connections = self._asking._connections = _Connections(namenodes, clock)  # noqa: SLF001 - no sockets here
         self.plain_begun = 0
         self.plain_answered = 0
         self.fills_answered = 0
 
-    def prepare(self, head: RequestHead, holder: str, reader: Reader) -> DirectExchange | None:
+    def prepare(self, head: RequestHead, holder: str, reader: DirectCall) -> DirectExchange | None:
         """Count replies."""
-        return super().prepare(head, holder, _Answered(reader, self))
+        return super().prepare(head, holder, cast("DirectCall", _Answered(reader, self)))
 
     def send(self, exchange: DirectExchange) -> bool:
         """Count calls."""

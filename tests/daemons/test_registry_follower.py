@@ -74,7 +74,7 @@ async def fixture(server: ZooKeeperServer) -> AsyncIterator[Fixture]:
 async def following(server: ZooKeeperServer) -> AsyncIterator[Fixture]:
     """Return one that runs, and has told everything that was there."""
     async with fixture(server) as made, asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(made.follower.run(made))
+        running = tasks.create_task(made.follower.run(made.invalidated))
         await made.until(None)
         yield made
         running.cancel()
@@ -122,7 +122,7 @@ async def test_what_cannot_be_followed_is_an_error(zookeeper_server: ZooKeeperSe
     async with fixture(zookeeper_server) as s, asyncio.timeout(HANG_S):
         session, s.session = s.session, None
         with pytest.raises(RegistryUnavailableError, match="not connected"):
-            await s.follower.run(s)
+            await s.follower.run(s.invalidated)
         s.session = session
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(ended(s))
@@ -139,6 +139,6 @@ async def test_what_cannot_be_followed_is_an_error(zookeeper_server: ZooKeeperSe
 async def ended(s: Fixture) -> str:
     """Return why a follower ended."""
     try:
-        await s.follower.run(s)
+        await s.follower.run(s.invalidated)
     except RegistryUnavailableError as error:
         return str(error)

@@ -11,7 +11,7 @@ from nncache.daemons.registry_follower import RegistryFollower
 from nncache.daemons.registry_source import ZooKeeperRegistry
 from nncache.proxy.errors import ClientError, EntryNotFoundError, RegistryUnavailableError
 from nncache.proxy.registry_request import read_registry_request
-from nncache.proxy.registry_waits import RegistryPage, RegistryWaits
+from nncache.proxy.registry_waits import RegistryPage
 from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
@@ -167,6 +167,4 @@ async def test_what_is_followed_is_counted_by_the_follower() -> None:
     source = source_of(None)
     assert source.gaps == 0
     with pytest.raises(RegistryUnavailableError, match="not connected"):
-        await source.follow(
-            RegistryWaits(lambda registry_request, _: source.page(registry_request), source.page)
-        )
+        await source.follow(list[str | None]().append)

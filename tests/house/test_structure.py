@@ -12,12 +12,19 @@ from types import FrameType
 import grimp
 import pytest
 
+from nncache.clock import boottime
+from nncache.hadoop.change import Appeared
+from nncache.proxy.registry_endpoint import RegistryEndpoint
+from nncache.proxy.traffic import Traffic
+from nncache.registry.record_json import encode_record
+from tests.daemons.test_registry_source import source_of
 from tests.house.tree import PACKAGE, ROOT, text_of
 from tests.proxy.direct_fixture import LISTED, direct, direct_fixture
-from tests.proxy.test_direct_fills import ASK, GONE, OTHER
-from tests.proxy.wire import RawNameNode, says
+from tests.proxy.test_direct_fills import ASK, GONE, IS_FILE, OTHER
+from tests.proxy.wire import RawClient, RawNameNode, limits_of_tests, says, serving, until
+from tests.registry.samples import WEBHDFS, fake_registry
 
-JOURNEYS = {"kept miss": 51, "hit": 29, "LISTSTATUS": 40, "MKDIRS": 49}
+JOURNEYS = {"kept miss": 51, "hit": 29, "LISTSTATUS": 40, "MKDIRS": 49, "held wait": 57, "registry": 23}
 """Of a head that was not seen before, without events: the product's files of which a function runs, those that read
 HTTP among them."""
 
@@ -63,6 +70,35 @@ async def journeys() -> dict[str, set[str]]:
                     f"{method} /webhdfs/v1/d?op={operation}&user.name=joe HTTP/1.1\r\nHost: nn\r\n\r\n".encode()
                 )
                 assert (await client.reply(method)).status == 200
+    run["held wait"] = await held_wait()
+    run["registry"] = await registry_lookup()
+    return run
+
+
+async def held_wait() -> set[str]:
+    """Return the files on the journey of a request that is held until a file is there."""
+    async with direct(says(GONE), says(GONE), says(IS_FILE), learns=OTHER) as (d, _), d.client() as client:
+        with files_run() as run:
+            client.send(ASK.replace(b"Accept: */*", b"Prefer: wait=60"))
+            await until(lambda: d.front_end.waits.waiting == 1)
+            d.cache.apply(Appeared("/kept/f"), boottime(), 101)
+            assert (await client.reply()).all(b"Preference-Applied")
+    return run
+
+
+async def registry_lookup() -> set[str]:
+    """Return those on the journey of a request for a record, from the proxy to ZooKeeper."""
+    registry, limits, traffic = fake_registry(), limits_of_tests(), Traffic(boottime)
+    await registry.make_root()
+    await registry.bind("/services/a", WEBHDFS)
+    endpoint = RegistryEndpoint(source_of(registry), traffic, limits)
+    async with (
+        serving(endpoint.handle, limits=limits, traffic=traffic) as server,
+        RawClient.connected(server.port) as client,
+    ):
+        with files_run() as run:
+            client.send(b"GET /v1/registry/services/a HTTP/1.1\r\nHost: nn\r\n\r\n")
+            assert (await client.reply()).body == encode_record(WEBHDFS)
     return run
 
 

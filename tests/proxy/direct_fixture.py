@@ -98,7 +98,7 @@ async def direct_fixture(
     cache, queries = make_cache(clock, glob=("/kept/*",)), HeldNameNode()
     proxy = ProxySettings(join_wait_s=join_wait_s)
     async with (
-        Upstream(pool, limits, boottime, how) as upstream,
+        Upstream(pool.pool, limits, boottime, how) as upstream,
         FrontEnd(cache, upstream, queries, ManualSignal(), proxy, clock, limits) as front,
     ):
         front.answers.cookies = upstream.cookies

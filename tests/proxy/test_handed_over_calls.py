@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 
 from nncache.proxy.clients.response import reset
+from nncache.proxy.direct_calls import DirectCall
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.upstream import direct_exchange
 from tests.proxy.direct_fixture import (
@@ -215,7 +216,9 @@ async def test_an_exchange_that_has_ended_keeps_its_connection() -> None:
     """To abandon it then, as when its client leaves in the same turn, does nothing."""
     async with direct(says(LISTED)) as (s, _):
         reader = Reader()
-        exchange = s.upstream.prepare(RequestHead("GET", "/webhdfs/v1/d?op=LISTSTATUS", ()), "me", reader)
+        exchange = s.upstream.prepare(
+            RequestHead("GET", "/webhdfs/v1/d?op=LISTSTATUS", ()), "me", cast("DirectCall", reader)
+        )
         assert exchange is not None
         assert s.upstream.send(exchange)
         await until(lambda: bool(reader.replies))

@@ -10,11 +10,9 @@ import pytest
 
 from nncache.cache.watches import Watch
 from nncache.hadoop.change import Appeared
-from nncache.proxy import waiting
-from nncache.proxy.held_requests import HeldRequest
+from nncache.proxy.path_waits import HeldRequest, PathQuestions, PathWaiter
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
-from nncache.proxy.wait_groups import Group, KeptWait, WaitEnd
-from nncache.proxy.waiting import AT_A_TURN
+from nncache.proxy.waits import AT_A_TURN, Group, WaitEnd, Waiter
 from tests.patience import HANG_S
 from tests.proxy.doubles import FILE, fails, turns
 from tests.proxy.front_fixture import Fixture, fixture
@@ -37,13 +35,13 @@ def tasks_of(s: Fixture) -> list[object]:
 
 def left() -> int:
     """Return how much is left of all that wait or have waited."""
-    return sum(isinstance(each, Group | KeptWait | HeldRequest | Watch) for each in gc.get_objects())
+    return sum(isinstance(each, Group | Waiter | HeldRequest | Watch) for each in gc.get_objects())
 
 
-def waits_of(s: Fixture) -> list[KeptWait]:
+def waits_of(s: Fixture) -> list[PathWaiter]:
     """Return the requests that are kept, also while their first question is under way."""
     ours = s.front_end.waits._groups.values()  # noqa: SLF001 - no figure tells them apart
-    return [each for each in gc.get_objects() if isinstance(each, KeptWait) and each.group in ours]
+    return [each for each in gc.get_objects() if isinstance(each, Waiter) and each.group in ours]
 
 
 async def test_no_task_is_left_of_a_request_that_waits() -> None:
@@ -176,7 +174,7 @@ async def test_a_fault_of_ours_in_the_first_question_is_an_answer(monkeypatch: p
             client.send(get("/w/f", WAITS))
             assert (await client.reply()).status == 200
         with monkeypatch.context() as patched:
-            patched.setattr(waiting, "is_met", fails)
+            patched.setattr(PathQuestions, "is_met", fails)
             client.send(get("/w/f", WAITS))
             assert (await client.reply()).status == 200
         assert s.front_end.stats().cache_errors == 2

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NoReturn
@@ -18,9 +18,9 @@ from nncache.proxy.fair_limiter import OF_ONE
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.registry_endpoint import PER_BYTES, RegistryAnswer, RegistryEndpoint
 from nncache.proxy.registry_request import RegistryRequest
-from nncache.proxy.registry_waits import Followed, RegistryPage
+from nncache.proxy.registry_waits import RegistryPage
 from nncache.proxy.traffic import Exchange, Result, Traffic
-from nncache.proxy.wait_groups import WaitEnd
+from nncache.proxy.waits import WaitEnd
 from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, turns
 from tests.proxy.test_registry_waits import Pages
@@ -33,20 +33,20 @@ class FollowedPages(Pages):
     def __init__(self) -> None:
         super().__init__({"/a": b'{"a":1}'})
         self.special: RegistryPage | None = None
-        self.followers: list[Followed] = []  # of now
+        self.followers: list[Callable[[str | None], None]] = []  # of now
         self.follows = 0
         self.gaps = 2
         self.cannot_be_followed = asyncio.Event()
 
-    async def follow(self, followed: Followed) -> NoReturn:
+    async def follow(self, invalidated: Callable[[str | None], None]) -> NoReturn:
         """Take note of who follows."""
         self.follows += 1
-        self.followers.append(followed)
+        self.followers.append(invalidated)
         try:
             await self.cannot_be_followed.wait()
             raise RegistryUnavailableError("an ACL refuses it")
         finally:
-            self.followers.remove(followed)
+            self.followers.remove(invalidated)
 
     async def page(self, registry_request: RegistryRequest) -> RegistryPage:
         """Return the special one, or that of the path."""
@@ -199,7 +199,7 @@ async def test_a_request_is_held_until_its_tag_would_differ() -> None:
         held = tasks.create_task(s.ask("/a", *fields))
         await until_held(s)
         s.pages.pages["/a"] = b'{"a":2}'
-        s.pages.followers[0].invalidated("/a")
+        s.pages.followers[0]("/a")
         reply = await held
         assert (reply.status, reply.body) == (200, b'{"a":2}')
         assert reply["Preference-Applied"] == "wait=50"
@@ -244,7 +244,7 @@ async def test_the_registry_is_followed_while_requests_wait(monkeypatch: pytest.
             await until_held(s)
             assert s.pages.follows == number
             s.pages.special = RegistryPage(b"other")
-            s.pages.followers[0].invalidated("/a")
+            s.pages.followers[0]("/a")
             assert (await held).body == b"other"
             s.pages.special = None
             while s.pages.followers:

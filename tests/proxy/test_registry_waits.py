@@ -16,11 +16,11 @@ from nncache.proxy.registry_waits import (
     TREES,
     TREES_OF_ONE,
     RegistryPage,
-    RegistryWaited,
+    RegistryQuestion,
     RegistryWaits,
-    _places_of,
+    Said,
 )
-from nncache.proxy.wait_groups import WaitEnd
+from nncache.proxy.waits import Waited, WaitEnd
 from tests.patience import HANG_S
 from tests.proxy.doubles import turns
 
@@ -74,24 +74,30 @@ class Fixture:
         *,
         holder: str = "h",
         client: Line | None = None,
-    ) -> asyncio.Task[RegistryWaited]:
+    ) -> asyncio.Task[Waited[Said]]:
         """Return a request that is held, or answered at once."""
-        registry_request, before = read_registry_request(f"/v1/registry{target}", ()), self.waits.waiting
+        registry_request, before = read_registry_request(f"/v1/registry{target}", ()), self.waits.held.waiting
         task = self.tasks.create_task(self._answer(registry_request, want, holder, client))
         async with asyncio.timeout(HANG_S):
-            while not task.done() and self.waits.waiting == before:
+            while not task.done() and self.waits.held.waiting == before:
                 await turns(1)
         return task
 
     async def _answer(
         self, registry_request: RegistryRequest, want: Conditions, holder: str, client: Line | None
-    ) -> RegistryWaited:
+    ) -> Waited[Said]:
         try:
-            return await self.waits.answer(registry_request, want, holder, client)  # type: ignore[arg-type] # a Line is enough
+            waited = await self.waits.held.answer(RegistryQuestion(registry_request, holder), want, client)  # type: ignore[arg-type] # a Line is enough
         except ClientGoneError as error:  # for the test to look at
-            return RegistryWaited(said=error)
+            return Waited(answer=error)
+        assert waited is not None
+        return waited
 
-    async def waits_on(self, *tasks: asyncio.Task[RegistryWaited]) -> bool:
+    async def answered(self, want: Conditions) -> Waited[Said]:
+        """Return the answer to a request for /a."""
+        return await self._answer(read_registry_request("/v1/registry/a", ()), want, "h", None)
+
+    async def waits_on(self, *tasks: asyncio.Task[Waited[Said]]) -> bool:
         """Whether none of these is answered, however long they have."""
         await turns(20)
         return not any(task.done() for task in tasks)
@@ -102,19 +108,19 @@ async def fixture() -> AsyncIterator[Fixture]:
     """Return one that is followed; leaving it, none is held any more."""
     pages = Pages({"/a": OLD})
     waits = RegistryWaits(lambda registry_request, _: pages.page(registry_request), pages.page)
-    waits.followed(is_followed=True)
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        waits.held.resume(tasks)
         yield Fixture(pages, waits, tasks)
-        waits.stop()
-    assert waits.waiting == 0
-    assert waits._groups == {}  # noqa: SLF001 - nothing is left of those who waited
-    assert waits._shares.in_use == waits._trees.in_use == 0  # noqa: SLF001 - the same
+        waits.held.stop()
+    assert not waits.held.is_used
+    assert not len(waits._records) + len(waits._below) + len(waits._of_trees)  # noqa: SLF001 - nothing is left of those who waited
+    assert waits.held._shares.in_use == waits._trees.in_use == 0  # noqa: SLF001 - the same
 
 
-def body_of(waited: RegistryWaited) -> bytes:
+def body_of(waited: Waited[Said]) -> bytes:
     """Return what was answered."""
-    assert isinstance(waited.said, RegistryPage)
-    return waited.said.body
+    assert isinstance(waited.answer, RegistryPage)
+    return waited.answer.body
 
 
 async def test_it_is_held_until_the_answer_differs() -> None:
@@ -128,7 +134,7 @@ async def test_it_is_held_until_the_answer_differs() -> None:
         s.waits.invalidated("/a")
         waited = await held
         assert (body_of(waited), waited.applied_s) == (b"2", LONG_S)
-        assert s.waits.ended[WaitEnd.CHANGED] == 1
+        assert s.waits.held.ended[WaitEnd.CHANGED] == 1
 
 
 async def test_what_differs_already_is_answered_at_once() -> None:
@@ -136,10 +142,10 @@ async def test_what_differs_already_is_answered_at_once() -> None:
     async with fixture() as s:
         assert (await (await s.hold(want=Conditions(frozenset({b'"x"'}), LONG_S)))).applied_s == LONG_S
         assert (await (await s.hold(want=replace(KNOWS_OLD, wait_s=0)))).applied_s is None
-        s.waits.followed(is_followed=False)
+        s.waits.held.pause()
         waited = await (await s.hold())
         assert (body_of(waited), waited.applied_s, waited.held_s) == (OLD, None, 0.0)
-        assert not any(s.waits.ended.values())
+        assert not any(s.waits.held.ended.values())
 
 
 async def test_at_the_end_of_the_time_it_is_read_once_more() -> None:
@@ -148,13 +154,10 @@ async def test_at_the_end_of_the_time_it_is_read_once_more() -> None:
         held = await s.hold(want=replace(KNOWS_OLD, wait_s=1))
         assert (body_of(await held), held.result().applied_s) == (OLD, 1)
         assert held.result().held_s >= 0.9
-        assert s.waits.ended[WaitEnd.UNCHANGED] == 1
+        assert s.waits.held.ended[WaitEnd.UNCHANGED] == 1
         s.pages.read.clear()
         s.pages.is_open.clear()
-        registry_request = read_registry_request("/v1/registry/a", ())
-        untold = s.tasks.create_task(
-            s.waits.answer(registry_request, replace(KNOWS_OLD, wait_s=1), "h", None)
-        )
+        untold = s.tasks.create_task(s.answered(replace(KNOWS_OLD, wait_s=1)))
         while not s.pages.read:
             await turns(1)
         s.pages.pages["/a"] = b"2"
@@ -192,8 +195,7 @@ async def test_a_change_beside_the_first_reading_is_not_missed() -> None:
     """The group is joined before the first question is put."""
     async with fixture() as s:
         s.pages.is_open.clear()
-        answer = s.waits.answer(read_registry_request("/v1/registry/a", ()), KNOWS_OLD, "h", None)
-        held = s.tasks.create_task(answer)
+        held = s.tasks.create_task(s.answered(KNOWS_OLD))
         while not s.pages.read:
             await turns(1)
         s.pages.pages["/a"] = b"2"
@@ -246,7 +248,7 @@ async def test_what_is_not_there_can_be_waited_for() -> None:
         gone = await s.hold("/a")
         del s.pages.pages["/a"]
         s.waits.invalidated("/a")
-        assert isinstance((await gone).said, EntryNotFoundError)
+        assert isinstance((await gone).answer, EntryNotFoundError)
 
 
 async def test_a_zookeeper_that_is_lost_is_said() -> None:
@@ -255,7 +257,7 @@ async def test_a_zookeeper_that_is_lost_is_said() -> None:
         held = [await s.hold(), await s.hold("/a?recursive"), await s.hold("/new", Conditions(None, LONG_S))]
         s.pages.failure = RegistryUnavailableError("away")
         s.waits.invalidated(None)
-        assert [type((await each).said) for each in held] == [RegistryUnavailableError] * 3
+        assert [type((await each).answer) for each in held] == [RegistryUnavailableError] * 3
 
 
 @pytest.mark.parametrize("is_for_good", [False, True])
@@ -265,12 +267,12 @@ async def test_all_are_answered_when_nothing_is_told_any_more(*, is_for_good: bo
         held = [await s.hold(), await s.hold("/a?recursive")]
         s.pages.pages["/a"] = OLD
         if is_for_good:
-            s.waits.stop()
-            s.waits.followed(is_followed=True)
+            s.waits.held.stop()
+            s.waits.held.resume(s.tasks)
         else:
-            s.waits.followed(is_followed=False)
+            s.waits.held.pause()
         assert [(body_of(await each), each.result().applied_s) for each in held] == [(OLD, None)] * 2
-        assert s.waits.ended[WaitEnd.CUT_SHORT] == 2
+        assert s.waits.held.ended[WaitEnd.CUT_SHORT] == 2
         assert (await s.hold()).done()
 
 
@@ -278,8 +280,8 @@ async def test_repeated_changes_cost_no_answer() -> None:
     """It is read again, since some may have been missed, and held on."""
     async with fixture() as s:
         held = await s.hold()
-        s.waits.followed(is_followed=False)
-        s.waits.followed(is_followed=True)
+        s.waits.held.pause()
+        s.waits.held.resume(s.tasks)
         assert await s.waits_on(held)
         assert s.pages.read == ["/a", "/a"]
 
@@ -290,10 +292,10 @@ async def test_so_many_are_held_and_no_more() -> None:
         first = [await s.hold(holder="greedy") for _ in range(HELD * 7 // 8)]
         assert await s.waits_on(*first)
         assert (await (await s.hold(holder="greedy"))).applied_s is None
-        assert s.waits.not_admitted == 1
+        assert s.waits.held.not_admitted == 1
         other = await s.hold(holder="modest")
         assert await s.waits_on(other)
-        assert s.waits.waiting == len(first) + 1
+        assert s.waits.held.waiting == len(first) + 1
 
 
 async def test_few_subtrees_are_waited_for() -> None:
@@ -302,7 +304,7 @@ async def test_few_subtrees_are_waited_for() -> None:
         held = [await s.hold(f"/a?find=x={number}") for number in range(TREES_OF_ONE)]
         assert await s.waits_on(*held)
         assert (await (await s.hold("/a?find=x=another"))).applied_s is None
-        assert s.waits.not_admitted == 1
+        assert s.waits.held.not_admitted == 1
         joined = await s.hold("/a?find=x=0")
         assert await s.waits_on(joined)
         others = [
@@ -316,11 +318,6 @@ async def test_few_subtrees_are_waited_for() -> None:
 async def test_a_change_asks_no_group_that_it_cannot_concern() -> None:
     """What it costs are the places above it: the same with all requests held as with one."""
     path = "/a" + "/b" * 30
-    places = [*_places_of(path)]
-    assert len(places) == len(set(places)) == 1 + 32
-    assert [*_places_of("/")] == [("/", False), ("/", True)]
-    long = f"/a/{'b' * MAX_PATH}/c"
-    assert [*_places_of(long)] == [("/", True), ("/a", True)]
     async with fixture() as s:
         held = [
             await s.hold(f"/x{number}", Conditions(None, LONG_S), holder=f"{number % 9}")
@@ -333,11 +330,20 @@ async def test_a_change_asks_no_group_that_it_cannot_concern() -> None:
                 asked.append(key)
                 return super().get(key, default)
 
-        s.waits._places = Seen(s.waits._places)  # noqa: SLF001 - to count what is looked at
+        held.append(await s.hold("/x?recursive", Conditions(None, LONG_S)))
+        for watches in (s.waits._records, s.waits._below):  # noqa: SLF001 - to count what is looked at
+            watches._at = Seen(watches._at)  # noqa: SLF001 - as above
         s.pages.read.clear()
-        s.waits.invalidated(path)
+        for changed, above in (
+            (path, [path[: 2 * number] for number in range(31, 0, -1)]),
+            ("/", []),
+            (f"/a/{'b' * MAX_PATH}/c", ["/a"]),
+        ):
+            asked.clear()
+            s.waits.invalidated(changed)
+            assert asked == [changed, *above, "/"]
         assert await s.waits_on(*held)
-        assert (len(asked), s.pages.read) == (len(places), [])
+        assert s.pages.read == []
 
 
 async def test_changes_need_not_be_told_while_no_request_waits() -> None:
@@ -381,9 +387,9 @@ async def test_a_client_that_leaves_is_not_answered() -> None:
         for line in (gone, halved):
             assert callable(line.on_lost)
             line.on_lost()
-        assert isinstance((await left).said, ClientGoneError)
+        assert isinstance((await left).answer, ClientGoneError)
         assert (body_of(await closed), closed.result().applied_s) == (OLD, None)
-        assert s.waits.ended[WaitEnd.ABANDONED] == 1
+        assert s.waits.held.ended[WaitEnd.ABANDONED] == 1
         assert gone.on_lost is None
 
 
@@ -391,4 +397,4 @@ async def test_a_client_that_left_before_it_is_held_is_not_waited_for() -> None:
     """Its connection says nothing any more."""
     async with fixture() as s:
         left = await (await s.hold(client=Line(transport=None)))
-        assert isinstance(left.said, ClientGoneError)
+        assert isinstance(left.answer, ClientGoneError)

@@ -15,7 +15,7 @@ from nncache.hadoop.kerberos.auth_to_local import AuthToLocal
 from nncache.proxy.issued_tokens import IssuedTokens
 from nncache.proxy.messages import RequestHead
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.wait_groups import WaitEnd
+from nncache.proxy.waits import WaitEnd
 from nncache.spnego.cookies import Keys, LoginSession, encode_cookie
 from nncache.spnego.handshakes import Handshakes, accept_with
 from nncache.spnego.impersonation import Impersonation

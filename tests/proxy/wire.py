@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from nncache.clock import boottime
 from nncache.hadoop.election_view import Active, NameNode
 from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.pool import NameNodePool
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
@@ -276,6 +277,11 @@ class FakePool:
     suspected: list[NameNode] = field(default_factory=list)
     on_suspect: Callable[[NameNode], None] = lambda _: None
 
+    @property
+    def pool(self) -> NameNodePool:
+        """Itself, for those who ask a real one."""
+        return cast("NameNodePool", self)
+
     def make_active(self, namenode: NameNode, term: int = 1) -> None:
         """Say who is active."""
         self.active = Active(namenode=namenode, started_ms=1, transition_ms=1, term=term)
@@ -358,7 +364,7 @@ async def proxy_to(
     limits = limits or limits_of_tests()
     pool = FakePool(namenodes)
     pool.make_active(namenodes[0])
-    async with Upstream(pool, limits, boottime, how) as upstream:
+    async with Upstream(pool.pool, limits, boottime, how) as upstream:
         proxy = Proxy(upstream, pool, limits)
         async with serving(proxy.handle, limits=limits) as server:
             proxy.port = server.port

@@ -33,7 +33,8 @@ PART: Final = "model, whole system"
 _REACHED: Final = (
     "proxy.front_end",
     "proxy.reads",
-    "proxy.waiting",
+    "proxy.waits",
+    "proxy.path_waits",
     "proxy.flights",
     "proxy.call_limits",
     "proxy.writes",

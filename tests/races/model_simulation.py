@@ -8,7 +8,8 @@ from typing import Any, Final, Self
 
 from nncache.cache import Conclusion
 from nncache.hadoop.election_view import HaState
-from nncache.proxy.wait_groups import Group
+from nncache.proxy.reads import Read, ReadAnswer
+from nncache.proxy.waits import Group
 from tests.invalidation.virtual_time import clock
 from tests.model.channels import ChannelName
 from tests.model.guarantee import Guarantee
@@ -69,8 +70,8 @@ class Simulation:
         turns = self.system.front_end.waits._turns  # noqa: SLF001 - as whom a turn works is known nowhere else
         work = turns._work  # noqa: SLF001 - as above
 
-        def serve(group: Group, most: int) -> int:
-            paths = (wait.read.plain.path for wait in group.kept)
+        def serve(group: Group[Read, ReadAnswer], most: int) -> int:
+            paths = (wait.question.plain.path for wait in group.kept)
             path = next(paths, "")
             label = LABEL.set(
                 next((each for each in self._running if path.startswith(f"{each.lane.top}/")), None)

@@ -5,7 +5,7 @@ A request is answered in one of these ways, and none is begun before the one bef
 - at once, if its whole head is known (`nncache.proxy.clients.fastpath`);
 - at once or by a call without a task, from its parsed head (`nncache.proxy.direct_calls`);
 - by a task that runs the handler;
-- later, if the handler has it held (`nncache.proxy.held_requests`); its task is over by then.
+- later, if the handler has it held (`nncache.proxy.path_waits`); its task is over by then.
 
 What arrives meanwhile waits, and a known head within it is part of what waits.
 """
@@ -40,7 +40,7 @@ from nncache.proxy.limits import LimitSettings
 if TYPE_CHECKING:
     from nncache.proxy.clients.server import Server
     from nncache.proxy.direct_calls import DirectCall
-    from nncache.proxy.held_requests import HeldRequest
+    from nncache.proxy.path_waits import HeldRequest
 
 _log = logging.getLogger(__name__)
 

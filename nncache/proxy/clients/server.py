@@ -5,13 +5,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from nncache.net.shares import Shares, holder_of
-from nncache.proxy.clients.arrivals import Arrivals
 from nncache.proxy.clients.catching_up import CatchingUp
 from nncache.proxy.clients.connection import ClientConnection, KnownHeads
-from nncache.proxy.clients.endings import Endings
 from nncache.proxy.clients.error_replies import bug_reply, error_reply
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse, peer_of, reset
@@ -19,6 +17,7 @@ from nncache.proxy.clients.server_certificate import certificate_of
 from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
 from nncache.proxy.errors import ClientGoneError, ProxyError, StartError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
+from nncache.proxy.paced_work import Arrivals, PacedWork
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.traffic import Traffic
 
@@ -26,6 +25,10 @@ if TYPE_CHECKING:
     from nncache.proxy.direct_calls import DirectCall
 
 _log = logging.getLogger(__name__)
+
+ENDINGS_AT_A_TURN: Final = 32
+"""So many take about a millisecond: to end a connection takes longer than to accept it, and libuv hands over all ends
+that it finds at once, so when many clients leave together, all others would wait for it."""
 
 _CUT_S = 0.1  # for what is in progress to end once its connection was cut
 
@@ -81,7 +84,7 @@ class Server:
         self._direct = direct
         self._limits = limits
         self._open: set[ClientConnection] = set()
-        self._endings = Endings()
+        self._endings = PacedWork(_close, ENDINGS_AT_A_TURN)
         self._arrivals = Arrivals()
         self._listener: asyncio.Server | None = None
         self._catching_up: CatchingUp | None = None
@@ -284,3 +287,8 @@ class Server:
         if request.has_reply_begun:  # it can't be replaced, nor must it look whole
             reset(request.transport)
         return reply
+
+
+def _close(transport: asyncio.Transport, _: int) -> int:
+    transport.close()
+    return 1

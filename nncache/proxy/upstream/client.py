@@ -9,9 +9,10 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.pool import NameNodePool
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError, ReplyTooLargeError
@@ -27,11 +28,14 @@ from nncache.proxy.messages import (
     nothing_to_settle,
 )
 from nncache.proxy.secure_cookies import SecureCookies
-from nncache.proxy.upstream.direct_exchange import Begun, DirectExchange, Reader, SentCall
+from nncache.proxy.upstream.direct_exchange import Begun, DirectExchange, SentCall
 from nncache.proxy.upstream.exchange import Exchange, encode_request
-from nncache.proxy.upstream.failover import FailoverClient, NameNodes, UpstreamCall, UpstreamResponse
+from nncache.proxy.upstream.failover import FailoverClient, UpstreamCall, UpstreamResponse
 from nncache.proxy.upstream.pool import Connections
 from nncache.proxy.upstream.service_login import ServiceLogin
+
+if TYPE_CHECKING:
+    from nncache.proxy.direct_calls import DirectCall
 
 _LOG = logging.getLogger(__name__)
 
@@ -68,7 +72,7 @@ class Upstream:
 
     def __init__(
         self,
-        pool: NameNodes,
+        pool: NameNodePool,
         limits: LimitSettings,
         clock: Callable[[], float],
         web: NameNodeWeb = PLAIN,
@@ -148,7 +152,7 @@ class Upstream:
         finally:
             await answer.close()
 
-    def prepare(self, head: RequestHead, holder: str, reader: Reader) -> DirectExchange | None:
+    def prepare(self, head: RequestHead, holder: str, reader: "DirectCall") -> DirectExchange | None:
         """Take a connection for a GET if one to the active NameNode is open and free for the holder; else None."""
         active = self._asking.active
         if active is None:

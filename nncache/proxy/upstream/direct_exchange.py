@@ -6,7 +6,7 @@ Whatever does not go so smoothly goes on as an ordinary call, with all that has 
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from nncache.hadoop.election_view import NameNode
 from nncache.net.http1.reply import ReplyError, ReplyHead
@@ -14,6 +14,9 @@ from nncache.proxy.headers import passed_on
 from nncache.proxy.messages import NO_TERM, UpstreamReply
 from nncache.proxy.upstream.namenode_protocol import Progress
 from nncache.proxy.upstream.pool import Connection, Connections
+
+if TYPE_CHECKING:
+    from nncache.proxy.direct_calls import DirectCall
 
 PATIENCE_S: Final = 1.0
 """A reply that takes longer is waited for by the way that knows what to do when none comes."""
@@ -52,16 +55,6 @@ class Begun:
             self._connections.release(sent.connection, reusable=False)
 
 
-class Reader(Protocol):
-    """Gets the outcome, once."""
-
-    def replied(self, reply: UpstreamReply) -> None:
-        """Take the reply; the connection to the NameNode has been given back."""
-
-    def unfinished(self) -> None:
-        """Hand the exchange over."""
-
-
 class DirectExchange:
     """One GET.
 
@@ -77,14 +70,14 @@ class DirectExchange:
         connection: Connection,
         connections: Connections,
         request: bytes,
-        reader: Reader,
+        reader: "DirectCall",
         term_of: Callable[[NameNode], int],
         clock: Callable[[], float],
     ) -> None:
         self._connection: Connection | None = connection  # None: given back, ended or handed over
         self._connections = connections
         self._request = request
-        self._reader: Reader | None = reader
+        self._reader: DirectCall | None = reader
         self._term_of = term_of
         self._term = term_of(connection.namenode)  # when it is sent
         self._clock = clock
@@ -101,7 +94,7 @@ class DirectExchange:
             return False
         protocol = connection.protocol
         protocol.on_whole, protocol.on_progress = self._take, self._look
-        self._connections.late.expect(self, connection.loop, PATIENCE_S)
+        self._connections.late.expect(self.is_late, connection.loop, PATIENCE_S)
         return True
 
     def _take(self, data: bytes) -> bool:
@@ -181,7 +174,7 @@ class DirectExchange:
         connection, self._connection = self._connection, None
         assert connection is not None
         connection.protocol.on_whole = connection.protocol.on_progress = None
-        self._connections.late.forget(self)
+        self._connections.late.forget(self.is_late)
         return connection
 
 

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final, Protocol
+from typing import Final
 
-from nncache.hadoop.election_view import Active, NameNode
+from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.errors import NoActiveNameNodeError as NoActiveKnownError
+from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.retry import FailureKind, may_retry
 from nncache.proxy.clients.body import RequestBody
@@ -44,23 +45,6 @@ _LOOK_AGAIN_S: Final = 1.0  # a NameNode is asked every so often even if the poo
 _MAX_CUTS: Final = 3  # a read that ends its connection each time is not asked for ever
 
 
-class NameNodes(Protocol):
-    """What is needed of `nncache.hadoop.pool.NameNodePool`."""
-
-    @property
-    def active(self) -> Active | None:
-        """The one active NameNode, when known."""
-
-    def order(self) -> tuple[NameNode, ...]:
-        """Return the NameNodes, the active one first."""
-
-    def suspect(self, namenode: NameNode, why: str) -> None:
-        """Look at it again, at once."""
-
-    async def wait_active(self, timeout_s: float) -> Active:
-        """Wait until there is an active one."""
-
-
 @dataclass(slots=True)
 class Counts:
     """What has come of all calls so far."""
@@ -82,9 +66,9 @@ class UpstreamCall:
         wanted_bytes: of the reply's body, read before the call counts as answered.
         only_json: read them only if they are JSON.
         is_pending: it was sent, and what came of it is not known (yet).
-        silent: NameNodes that took it and gave no answer in time; none of them is asked a second time.
+        silent: NameNodePool that took it and gave no answer in time; none of them is asked a second time.
         silence: how the last of them is told of.
-        used: NameNodes that have seen its ticket: to each of them it would be a replay (RFC 4120, section 3.2.3).
+        used: NameNodePool that have seen its ticket: to each of them it would be a replay (RFC 4120, section 3.2.3).
     """
 
     __slots__ = (
@@ -205,7 +189,7 @@ class FailoverClient:
 
     def __init__(
         self,
-        pool: NameNodes,
+        pool: NameNodePool,
         limits: LimitSettings,
         clock: Callable[[], float],
         connections: Connections,

@@ -4,16 +4,10 @@ A timer for each call costs more than to read its reply, and nearly none of them
 """
 
 import asyncio
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import Final
 
 _MOMENT_S: Final = 0.001  # an event loop counts in whole ones
-
-
-class Waiting(Protocol):
-    """What waits for a reply."""
-
-    def is_late(self) -> None:
-        """Take note that the reply has not come in time."""
 
 
 class LateReplies:
@@ -25,20 +19,20 @@ class LateReplies:
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[Waiting, float] = {}
+        self._waiting: dict[Callable[[], None], float] = {}
         self._timer: asyncio.TimerHandle | None = None  # also for a while when none waits
 
     def __len__(self) -> int:
         """Return how many wait."""
         return len(self._waiting)
 
-    def expect(self, waiting: Waiting, loop: asyncio.AbstractEventLoop, within_s: float) -> None:
-        """Tell one if its reply does not come within so many seconds; they must be as many for all."""
+    def expect(self, waiting: Callable[[], None], loop: asyncio.AbstractEventLoop, within_s: float) -> None:
+        """Call one if its reply does not come within so many seconds; they must be as many for all."""
         self._waiting[waiting] = loop.time() + within_s
         if self._timer is None:
             self._timer = loop.call_later(within_s, self._look, loop)
 
-    def forget(self, waiting: Waiting) -> None:
+    def forget(self, waiting: Callable[[], None]) -> None:
         """Wait for the reply no longer; one that does not wait is no error."""
         self._waiting.pop(waiting, None)
 
@@ -59,4 +53,4 @@ class LateReplies:
             late.append(waiting)
         for waiting in late:
             if self._waiting.pop(waiting, None) is not None:  # what came of another may have ended it
-                waiting.is_late()
+                waiting()

@@ -3,12 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-from typing import Final, Protocol
+from typing import Final
 
 from cachetools import TTLCache
 
-from nncache.hadoop.election_view import Active, NameNode
+from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.errors import (
     CallerRefusedError,
     RemoteCallError,
@@ -16,7 +15,9 @@ from nncache.hadoop.errors import (
     RpcError,
     TooManyCallersError,
 )
+from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.ports import WriteRight
 
@@ -32,55 +33,6 @@ CALLERS_PAUSE_S: Final = 0.02
 _log = logging.getLogger(__name__)
 
 
-class QueryRpc(Protocol):
-    """One NameNode, asked as one user; `nncache.hadoop.rpc.namenode.NameNodeRpc` has this shape."""
-
-    async def is_file_closed(self, path: str) -> bool:
-        """Say whether no client writes the file."""
-        ...
-
-    async def exists(self, path: str) -> bool:
-        """Say whether the path is there."""
-        ...
-
-    async def is_directory(self, path: str) -> bool:
-        """Say whether the path is there and a directory."""
-        ...
-
-    async def may_write(self, path: str) -> bool | None:
-        """Say whether the user may write the path; None if it is not there."""
-        ...
-
-    async def get_current_edit_log_txid(self) -> int:
-        """Return the last transaction written."""
-        ...
-
-
-class QueryPool(Protocol):
-    """The pool; `nncache.hadoop.pool.NameNodePool` has this shape."""
-
-    @property
-    def user(self) -> str:
-        """The service's own user."""
-        ...
-
-    async def wait_active(self, timeout_s: float) -> Active:
-        """Return the active NameNode, waiting for it."""
-        ...
-
-    async def last_txid(self, namenode: NameNode) -> int:
-        """Return a transaction id >= all written by now, without superuser rights."""
-        ...
-
-    def rpc(self, namenode: NameNode) -> QueryRpc:
-        """Return the client of this NameNode as the service."""
-        ...
-
-    def rpc_as(self, namenode: NameNode, user: RpcUser) -> AbstractAsyncContextManager[QueryRpc]:
-        """Lend a client of this NameNode as another user."""
-        ...
-
-
 class PoolQueries:
     """`nncache.proxy.ports.NameNodeQueries` over a pool.
 
@@ -89,7 +41,7 @@ class PoolQueries:
 
     def __init__(
         self,
-        pool: QueryPool,
+        pool: NameNodePool,
         *,
         timeout_s: float,
         asks_txid_over_jmx: bool = False,
@@ -160,7 +112,7 @@ class PoolQueries:
         return WriteRight.MISSING if may is None else WriteRight.GRANTED if may else WriteRight.DENIED
 
     async def _ask_as(
-        self, caller: RpcUser | None, question: Callable[[QueryRpc], Awaitable[bool | None]]
+        self, caller: RpcUser | None, question: Callable[[NameNodeRpc], Awaitable[bool | None]]
     ) -> bool | None:
         """Ask the active NameNode as the caller; as the service where that cannot be.
 

@@ -166,7 +166,7 @@ REGISTRY_TARGETS: Final = (
             b"?find=api%3Dorg.apache.hbase*&format=prometheus\n",
             b"/%2e%2e/..;/%zz?list=maybe&list\ntext/html;q=0,application/xhtml+xml",
         ),
-        modules=("nncache.proxy.registry_request", "nncache.proxy.preferred_type", "nncache.registry.paths"),
+        modules=("nncache.proxy.registry_request", "nncache.registry.paths"),
     ),
     Target(
         name="dns-message",

@@ -48,7 +48,7 @@ async def fixture(namenode: RawNameNode) -> AsyncIterator[Fixture]:
     pool.make_active(namenode.namenode, TERM)
     queries = DictNameNode(FakeClock())
     async with (
-        Upstream(pool, limits, boottime) as upstream,
+        Upstream(pool.pool, limits, boottime) as upstream,
         FrontEnd(cache, upstream, queries, NoSignal(), ProxySettings(), boottime, limits) as front_end,
         serving(front_end.handle, limits=limits) as server,
     ):

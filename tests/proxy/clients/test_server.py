@@ -13,10 +13,9 @@ import pytest
 
 from nncache.clock import boottime
 from nncache.proxy.clients.connection import ClientConnection
-from nncache.proxy.clients.endings import AT_A_TURN
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.clients.server import Server
+from nncache.proxy.clients.server import ENDINGS_AT_A_TURN, Server
 from nncache.proxy.errors import NoActiveNameNodeError, StartError
 from tests.patience import HANG_S
 from tests.proxy.kept_hits import fast_path_alone
@@ -125,7 +124,7 @@ async def test_a_few_connections_are_closed_each_iteration(has_asked: bool) -> N
             for client in clients:
                 client.close()
             news = await by_turn(lambda: server.stats().connections_open, 0)
-            assert max(news) <= AT_A_TURN < len(clients) / 2
+            assert max(news) <= ENDINGS_AT_A_TURN < len(clients) / 2
 
 
 class LeftAtTheEnd(RawResponse):

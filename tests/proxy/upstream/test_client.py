@@ -324,7 +324,7 @@ async def test_fetch_returns_the_whole_reply() -> None:
     async with RawNameNode(says(chunked)) as namenode:
         pool = FakePool((namenode.namenode,))
         pool.make_active(namenode.namenode, term=7)
-        async with Upstream(pool, limits_of_tests(), boottime) as upstream:
+        async with Upstream(pool.pool, limits_of_tests(), boottime) as upstream:
             before = boottime()
             reply = await upstream.fetch(PLAIN)
             assert (reply.status, reply.reason, reply.body) == (200, "OK", b"{}")
@@ -345,7 +345,7 @@ async def test_fetch_says_so_when_the_term_is_not_certain() -> None:
 
         namenode.acts = (act,)
         pool.make_active(namenode.namenode, term=1)
-        async with Upstream(pool, limits_of_tests(), boottime) as upstream:
+        async with Upstream(pool.pool, limits_of_tests(), boottime) as upstream:
             assert (await upstream.fetch(PLAIN)).term == NO_TERM
             assert (await upstream.fetch(PLAIN)).term == 2
 
@@ -356,7 +356,7 @@ async def test_fetch_holds_no_more_than_its_limit() -> None:
     act = says(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size, b"x" * size)
     async with RawNameNode(act) as namenode:
         pool = FakePool((namenode.namenode,))
-        async with Upstream(pool, limits_of_tests(), boottime) as upstream:
+        async with Upstream(pool.pool, limits_of_tests(), boottime) as upstream:
             with pytest.raises(ReplyTooLargeError):
                 await upstream.fetch(PLAIN)
             assert upstream.stats().connections_idle == 0

@@ -53,7 +53,7 @@ async def asking(pool: FakePool, limits: LimitSettings | None = None) -> AsyncIt
     limits = limits or limits_of_tests()
     connections = Connections(limits, boottime)
     async with asyncio.TaskGroup() as tasks:
-        yield FailoverClient(pool, limits, boottime, connections, tasks)
+        yield FailoverClient(pool.pool, limits, boottime, connections, tasks)
     connections.close()
 
 
@@ -310,7 +310,7 @@ async def test_a_connection_returns_after_a_stopped_body() -> None:
     limits = limits_of_tests()
     connections = Connections(limits, boottime)
     async with RawNameNode(says(OK)) as namenode, asyncio.TaskGroup() as tasks:
-        asking = FailoverClient(FakePool((namenode.namenode,)), limits, boottime, connections, tasks)
+        asking = FailoverClient(FakePool((namenode.namenode,)).pool, limits, boottime, connections, tasks)
         body = SlowToStop()
         answer = await asking.ask(UpstreamCall(WRITE, wanted_bytes=65536, body=cast("RequestBody", body)))
         await body.waits.wait()

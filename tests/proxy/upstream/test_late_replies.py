@@ -20,7 +20,7 @@ class Call:
         """Take note."""
         self.told_at.append(asyncio.get_running_loop().time())
         for other in self.ends_with:
-            self.late.forget(other)
+            self.late.forget(other.is_late)
 
 
 async def test_each_is_told_at_its_own_time() -> None:
@@ -28,16 +28,16 @@ async def test_each_is_told_at_its_own_time() -> None:
     late, loop = LateReplies(), asyncio.get_running_loop()
     begun, calls = loop.time(), [Call(late) for _ in range(4)]
     for call in calls:
-        late.expect(call, loop, 1.0)
+        late.expect(call.is_late, loop, 1.0)
         await asyncio.sleep(0.3)
-    late.forget(calls[2])
-    late.forget(calls[2])
+    late.forget(calls[2].is_late)
+    late.forget(calls[2].is_late)
     await asyncio.sleep(5.0)
     reported = [[round(at - begun, 2) for at in call.told_at] for call in calls]
     assert reported == [[1.0], [1.3], [], [1.9]]
     assert len(late) == 0
     again = Call(late)
-    late.expect(again, loop, 1.0)
+    late.expect(again.is_late, loop, 1.0)
     await asyncio.sleep(0.9)
     assert again.told_at == []
     await asyncio.sleep(0.2)
@@ -50,7 +50,7 @@ async def test_one_that_ends_another_spares_it_the_word() -> None:
     first, second = Call(late), Call(late)
     first.ends_with = [second]
     for call in (first, second):
-        late.expect(call, loop, 1.0)
+        late.expect(call.is_late, loop, 1.0)
     await asyncio.sleep(2.0)
     assert (len(first.told_at), second.told_at) == (1, [])
 
@@ -59,7 +59,7 @@ async def test_nothing_is_told_after_the_end() -> None:
     """The timer is stopped; to stop it again does nothing."""
     late, loop = LateReplies(), asyncio.get_running_loop()
     call = Call(late)
-    late.expect(call, loop, 1.0)
+    late.expect(call.is_late, loop, 1.0)
     late.close()
     late.close()
     await asyncio.sleep(2.0)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import cast
 
 import pytest
 
@@ -108,7 +109,9 @@ class _Rpc:
 def asked(active: NameNode | None = FIRST, *, asks_txid_over_jmx: bool = False) -> tuple[_Pool, PoolQueries]:
     """Return a pool, and queries over it."""
     pool = _Pool(active)
-    return pool, PoolQueries(pool, timeout_s=1.0, asks_txid_over_jmx=asks_txid_over_jmx, clock=boottime)
+    return pool, PoolQueries(
+        cast("NameNodePool", pool), timeout_s=1.0, asks_txid_over_jmx=asks_txid_over_jmx, clock=boottime
+    )
 
 
 class Fixture:
@@ -118,7 +121,7 @@ class Fixture:
         self.now = 0.0
         self.pool = _Pool()
         self.pool.faults = {RpcUser(name): fault for name, fault in faults.items()}
-        self._queries = PoolQueries(self.pool, timeout_s=1.0, clock=lambda: self.now)
+        self._queries = PoolQueries(cast("NameNodePool", self.pool), timeout_s=1.0, clock=lambda: self.now)
 
     async def ask(self, caller: RpcUser | None = ALICE) -> list[str]:
         """Ask whether a file is closed; return who asked, with a word on it if that was in vain."""
@@ -246,7 +249,7 @@ async def test_a_caller_waits_while_all_connections_are_in_use() -> None:
     """HitsKept: what is not asked would be taken for not known, and cost others what is kept."""
     pool = _Pool()
     pool.faults = {ALICE: TooManyCallersError("all in use")}
-    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    queries = PoolQueries(cast("NameNodePool", pool), timeout_s=1.0, clock=boottime)
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
         question = tasks.create_task(queries.may_write("/f", ALICE))
         while len(pool.asked) < 3:  # noqa: ASYNC110 - it waits by itself, too

@@ -2,8 +2,11 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import cast
 
-from nncache.proxy.clients.arrivals import AT_A_TURN, LOOKS_AT_A_TURN, Arrivals
+from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.paced_work import ARRIVALS_AT_A_TURN as AT_A_TURN
+from nncache.proxy.paced_work import LOOKS_AT_A_TURN, Arrivals
 
 
 @dataclass
@@ -14,8 +17,9 @@ class _Row:
 
     def newcomer(
         self, number: int, *, is_costly: bool = True, is_closed: bool = False, holder: str = "127.0.0.1"
-    ) -> "_Newcomer":
-        return _Newcomer(self, number, is_costly=is_costly, is_closed=is_closed, holder=holder)
+    ) -> ClientConnection:
+        newcomer = _Newcomer(self, number, is_costly=is_costly, is_closed=is_closed, holder=holder)
+        return cast("ClientConnection", newcomer)
 
 
 @dataclass

@@ -1,0 +1,76 @@
+"""Who has to look, and which answer is for whom."""
+
+import asyncio
+from typing import TypeAlias
+
+from nncache.proxy.conditional import Conditions
+from nncache.proxy.waits import Group, Terms, Waiter
+from tests.patience import HANG_S
+
+Wait: TypeAlias = Waiter[str, str]
+Waiting: TypeAlias = Group[str, str]
+
+
+def kept(group: Waiting, looked: list[Wait], wait_s: int = 60) -> Wait:
+    """Keep one of which nothing matters."""
+    terms = Terms(key="/a", holder="h")
+    wait = Waiter(group, "/a", Conditions(None, wait_s), terms, looked.append)
+    group.kept[wait] = None
+    return wait
+
+
+def say(group: Waiting) -> None:
+    """Have an answer there."""
+    group.said = "it", 0
+
+
+async def test_own_writes_an_answer_is_for_those_who_had_to_look() -> None:
+    """The others look at the next one."""
+    group, looked = Waiting("/a"), list[Wait]()
+    before, after = kept(group, looked), kept(group, looked)
+    group.queue_up(before)
+    group.rounds += 1
+    group.queue_up(after)
+    say(group)
+    assert [group.next_to_hear() for _ in range(2)] == [before, None]
+    assert group.said is None
+    assert list(group.queue) == [after]
+    for each in (before, after):
+        each.timer.cancel()
+
+
+async def test_one_that_is_gone_is_passed_over() -> None:
+    """Its client left while it was queued."""
+    group, looked = Waiting("/a"), list[Wait]()
+    gone, there = kept(group, looked), kept(group, looked)
+    for each in (gone, there):
+        group.queue_up(each)
+    gone.abandon()
+    assert looked == [gone]
+    assert group.first() is there
+    there.abandon()
+    assert group.first() is None
+    there.abandon()
+    assert looked == [gone, there], "once"
+
+
+async def test_one_has_to_look_once() -> None:
+    """However often it is said."""
+    group, looked = Waiting("/a"), list[Wait]()
+    wait = kept(group, looked)
+    group.queue_up(wait)
+    group.queue_up(wait)
+    assert list(group.queue) == [wait]
+    wait.timer.cancel()
+
+
+async def test_the_end_of_its_time_lets_it_look() -> None:
+    """And it is answered then, whatever there is to say."""
+    group, looked = Waiting("/a"), list[Wait]()
+    wait = kept(group, looked, wait_s=0)
+    assert not wait.is_over
+    async with asyncio.timeout(HANG_S):
+        while not looked:  # noqa: ASYNC110 - a list of a test tells no one
+            await asyncio.sleep(0)
+    assert looked == [wait]
+    assert wait.is_over
