@@ -9,7 +9,6 @@ from nncache.cache.decisions import Conclusion, Reason
 from nncache.cache.stats import CacheStats
 from nncache.coordination.zookeeper import SessionStats
 from nncache.daemons.dns_wiring import DnsStats
-from nncache.daemons.registration import RegistrationStats
 from nncache.daemons.watchdog import LoopStats
 from nncache.events.endpoint import EventStats
 from nncache.events.stream import StreamEnd
@@ -24,10 +23,11 @@ from nncache.proxy.clients.fastpath import FastPathStats
 from nncache.proxy.clients.server import ServerStats
 from nncache.proxy.clients.tls_listener import TlsStats
 from nncache.proxy.front_end import FrontEndStats
-from nncache.proxy.registry_endpoint import RegistryAnswer, RegistryStats
 from nncache.proxy.traffic import BOUNDS_S, Durations, Result, TrafficStats
 from nncache.proxy.upstream.client import ForwardStats
 from nncache.proxy.waits import WaitEnd
+from nncache.registry.registration import RegistrationStats
+from nncache.registry.rest.endpoint import RegistryAnswer, RegistryStats
 from nncache.request_logs.request_logs import RequestLogStats
 from nncache.spnego.stats import NO_TERMINATION
 

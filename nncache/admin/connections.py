@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 from typing import Final, cast
 
 from nncache.admin.access import is_loopback
+from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.server_certificate import ServerCertificate
 from nncache.proxy.clients.tls_listener import TlsListener
-from nncache.proxy.errors import StartError
 from nncache.proxy.limits import LimitSettings
 
 MAX_CONNECTIONS: Final = 32

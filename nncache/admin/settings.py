@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nncache.admin.access import Access
+from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.secret_file import fault_of, shown
 from nncache.net.setting_error import SettingError
 from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
-from nncache.proxy.errors import StartError
 
 _MIN_TOKEN_BYTES = 16
 _HTTPS = "https://"

@@ -13,6 +13,7 @@ from nncache.checks.contacts import admin_over_tls, contact, resolved
 from nncache.checks.facts import CertificateFound, HostFound
 from nncache.checks.subject import Subject
 from nncache.clock import boottime, unix_time_of_boot
+from nncache.errors import StartError
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.services import fault_of_keytab, services_of
 from nncache.hadoop.server_kind import ServerKind
@@ -21,7 +22,6 @@ from nncache.invalidation.stream import load_stream_class
 from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
 from nncache.proxy.clients.server_certificate import ServerCertificate, certificate_of
-from nncache.proxy.errors import StartError
 from nncache.proxy.limits import check_files
 from nncache.settings.commands import SettingsOfProxy
 

@@ -21,7 +21,6 @@ from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
 from nncache.daemons.daemon import Signals, run_until_signal
-from nncache.daemons.dns_server import DnsServer
 from nncache.daemons.housekeeping import calm_collector
 from nncache.daemons.reloader import OF_DNS, Reloader
 from nncache.daemons.service_manager import ServiceManager
@@ -37,6 +36,7 @@ from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
 from nncache.registry import paths
 from nncache.registry.dns_answers import DnsResponder, ZoneAuthority
+from nncache.registry.dns_server import DnsServer
 from nncache.registry.dns_zone import Zone
 from nncache.registry.tree_watch import Change, Current, Present, Removed, TreeWatch, WatchGap
 from nncache.settings.commands import SettingsOfDns

@@ -22,7 +22,6 @@ from nncache.daemons.namespace_stack import NO_SECURITY, Security
 from nncache.daemons.namespaces import Namespaces
 from nncache.daemons.proxy_status import HOTTEST_SHOWN
 from nncache.daemons.registered import ServedRegistry, proxy_daemon
-from nncache.daemons.registration import NO_REGISTRATION, Registration
 from nncache.daemons.service_manager import ServiceManager
 from nncache.daemons.start_lines import say_where
 from nncache.daemons.supervision import background
@@ -31,10 +30,10 @@ from nncache.errors import ConfigurationError, StartError
 from nncache.logs import set_log_level
 from nncache.metrics.page import MetricsPage
 from nncache.net.setting_error import SettingError
-from nncache.proxy.errors import StartError as ProxyStartError
 from nncache.proxy.hottest import Hottest
-from nncache.proxy.registry_endpoint import NO_REGISTRY
 from nncache.registry.daemon_record import RegisteredDaemon
+from nncache.registry.registration import NO_REGISTRATION, Registration
+from nncache.registry.rest.endpoint import NO_REGISTRY
 from nncache.request_logs.request_logs import RequestLogs
 from nncache.settings.commands import SettingsOfProxy
 from nncache.settings.federation import Federation
@@ -150,8 +149,8 @@ class ProxySystem:
             return ConfigurationError(str(error))
         try:
             await self._server.listen(self._settings.proxy, self._clock)
-        except ProxyStartError as error:
-            return StartError(str(error))
+        except StartError as error:
+            return error
         try:
             await self._admin.__aenter__()
         except StartError as error:

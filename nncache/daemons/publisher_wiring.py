@@ -31,7 +31,6 @@ from nncache.daemons.namenodes_view import namenodes_view
 from nncache.daemons.publisher_state import PublisherState, lines
 from nncache.daemons.publisher_status import PublisherSnapshot, PublisherTotals, status_of, totals_of
 from nncache.daemons.registered import publisher_daemon
-from nncache.daemons.registration import NO_REGISTRATION, Registration
 from nncache.daemons.reloader import OF_PUBLISHER, Reloader
 from nncache.daemons.service_manager import ServiceManager
 from nncache.daemons.start_lines import who
@@ -57,6 +56,7 @@ from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
 from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
+from nncache.registry.registration import NO_REGISTRATION, Registration
 from nncache.settings.commands import SettingsOfPublisher
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

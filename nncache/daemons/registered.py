@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
-from nncache.daemons.registration import Registration, url_of
-from nncache.daemons.registry_follower import RegistryFollower
 from nncache.daemons.registry_source import ZooKeeperRegistry
 from nncache.proxy.clients.request import Handler
 from nncache.proxy.clients.server import Server
-from nncache.proxy.registry_endpoint import RegistryEndpoint
 from nncache.proxy.traffic import Traffic
 from nncache.registry.daemon_record import PROXY, PUBLISHER, RegisteredDaemon
+from nncache.registry.follower import RegistryFollower
+from nncache.registry.registration import Registration, url_of
+from nncache.registry.rest.endpoint import RegistryEndpoint
 from nncache.registry.settings import reached_at
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 

@@ -15,10 +15,7 @@ from nncache.admin.registry_page import (
     found_page,
     problem_page,
 )
-from nncache.daemons.registry_follower import RegistryFollower
 from nncache.proxy.errors import ClientError, EntryNotFoundError, RegistryUnavailableError
-from nncache.proxy.registry_request import RegistryRequest
-from nncache.proxy.registry_waits import RegistryPage
 from nncache.registry import paths
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import (
@@ -28,10 +25,13 @@ from nncache.registry.errors import (
     PathNotFoundError,
     RegistryError,
 )
+from nncache.registry.follower import RegistryFollower
 from nncache.registry.operations import Registry
 from nncache.registry.pacing import Slices, apart
 from nncache.registry.record import EntryStatus, RegistryEntry
 from nncache.registry.record_json import encode_record
+from nncache.registry.rest.request import RegistryRequest
+from nncache.registry.rest.waits import RegistryPage
 from nncache.registry.targets import (
     METRICS_API,
     targets_of,
@@ -43,7 +43,7 @@ MOST_BYTES: Final = 64 * MIB
 
 
 class ZooKeeperRegistry:
-    """A `nncache.proxy.registry_endpoint.RegistrySource` over a registry."""
+    """A `nncache.registry.rest.endpoint.RegistrySource` over a registry."""
 
     def __init__(self, registry: Callable[[], Registry | None], follower: RegistryFollower) -> None:
         """Begin; `registry` returns it, None before there is a session."""

@@ -9,8 +9,8 @@ from nncache.metrics.metric import Metric, counter, gauge, histogram, moment
 from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.call_limits import CALL_LIMITS
-from nncache.proxy.registry_endpoint import REGISTRY_ANSWERS
 from nncache.proxy.waits import WAIT_ENDS
+from nncache.registry.rest.endpoint import REGISTRY_ANSWERS
 from nncache.spnego.stats import TICKETS
 
 CONCLUSIONS: Final[Mapping[str, str]] = {

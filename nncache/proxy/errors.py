@@ -27,10 +27,6 @@ class ProxyError(Exception):
     retry_after_s: int | None = None
 
 
-class StartError(ProxyError):
-    """The front end can't begin its work; the message is one line for the operator."""
-
-
 # ---- the client's -----------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ is what is needed to ask in its name and to write its answer. Any other waits in
 a few in each turn of the event loop, so that a crowd that waits for one thing stops no other.
 
 What is waited for is given as `Questions`: paths (`nncache.proxy.path_waits`), or entries of the registry
-(`nncache.proxy.registry_waits`).
+(`nncache.registry.rest.waits`).
 """
 
 import asyncio

@@ -9,17 +9,17 @@ import pytest
 
 from nncache.clock import boottime
 from nncache.coordination.zookeeper import Create
-from nncache.daemons.registry_follower import RegistryFollower
 from nncache.daemons.registry_source import ZooKeeperRegistry
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.registry_endpoint import RegistryEndpoint
 from nncache.proxy.traffic import Traffic
+from nncache.registry.follower import RegistryFollower
 from nncache.registry.operations import Registry
 from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
 from nncache.registry.record_json import encode_record
+from nncache.registry.rest.endpoint import RegistryEndpoint
 from tests.browser.chromium import CHROMIUM, TOO_WIDE, WIDTHS, Tab, opened
 from tests.proxy.kept_hits import fast_path_alone
 from tests.registry.samples import fake_registry

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from nncache.coordination.zookeeper import Create
-from nncache.daemons.registry_follower import RegistryFollower
 from nncache.daemons.registry_source import ZooKeeperRegistry
 from nncache.proxy.errors import ClientError, EntryNotFoundError, RegistryUnavailableError
-from nncache.proxy.registry_request import read_registry_request
-from nncache.proxy.registry_waits import RegistryPage
 from nncache.registry.access import AccessPolicy
+from nncache.registry.follower import RegistryFollower
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.registry.record_json import encode_record
+from nncache.registry.rest.request import read_registry_request
+from nncache.registry.rest.waits import RegistryPage
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.registry.samples import WEBHDFS, fake_registry
 

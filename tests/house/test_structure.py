@@ -14,9 +14,9 @@ import pytest
 
 from nncache.clock import boottime
 from nncache.hadoop.change import Appeared
-from nncache.proxy.registry_endpoint import RegistryEndpoint
 from nncache.proxy.traffic import Traffic
 from nncache.registry.record_json import encode_record
+from nncache.registry.rest.endpoint import RegistryEndpoint
 from tests.daemons.test_registry_source import source_of
 from tests.house.tree import PACKAGE, ROOT, text_of
 from tests.proxy.direct_fixture import LISTED, direct, direct_fixture

@@ -39,9 +39,9 @@ ASIDE = {
     "events.endpoint",  # the same
     "events.feed",  # the same
     "events.stream",  # the same
-    "proxy.registry_endpoint",  # the same
+    "registry.rest.endpoint",  # the same
     "proxy.fair_limiter",  # the same
-    "proxy.registry_waits",  # the same
+    "registry.rest.waits",  # the same
     "proxy.mounted",  # hands the call on to the front end of its namespace, before it has begun
     "proxy.clients.tls_listener",  # waits before there is a call
     "spnego.handshakes",  # the same

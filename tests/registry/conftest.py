@@ -1,10 +1,13 @@
 """A registry on the cluster's ZooKeeper, and Hadoop's own classes beside it."""
 
-from collections.abc import AsyncIterator, Iterator
+import asyncio
+from asyncio import AbstractEventLoop
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 
 from nncache.registry.operations import Registry
 from nncache.testbed import Cluster
@@ -25,3 +28,15 @@ async def registry(cluster: Cluster) -> AsyncIterator[Registry]:
     """Yield a registry of ours with a root of its own."""
     async with real_registry(cluster) as real:
         yield real
+
+
+ON_BOTH = {"test_dns_server.py"}
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], AbstractEventLoop]]:
+    """Say what makes the event loop of each test: sockets' tests run on the daemons' loop as well as on asyncio's."""
+    loops = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+    if item.path.name in ON_BOTH:
+        return loops
+    kind = "uvloop" if item.path.parent.name == "rest" else "asyncio"
+    return {kind: loops[kind]}

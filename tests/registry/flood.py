@@ -16,9 +16,9 @@ import aiohttp
 import click
 
 import nncache
-from nncache.proxy.registry_endpoint import BURST, MANY, PER_S
 from nncache.registry.operations import Registry
 from nncache.registry.pacing import BURST_S
+from nncache.registry.rest.endpoint import BURST, MANY, PER_S
 from nncache.registry.settings import UpdateSettings
 from nncache.testbed import Cluster
 from tests.patience import HANG_S

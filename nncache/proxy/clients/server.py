@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
+from nncache.errors import StartError
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.catching_up import CatchingUp
 from nncache.proxy.clients.connection import ClientConnection, KnownHeads
@@ -15,7 +16,7 @@ from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse, peer_of, reset
 from nncache.proxy.clients.server_certificate import certificate_of
 from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
-from nncache.proxy.errors import ClientGoneError, ProxyError, StartError
+from nncache.proxy.errors import ClientGoneError, ProxyError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
 from nncache.proxy.paced_work import Arrivals, PacedWork
 from nncache.proxy.settings import ProxySettings

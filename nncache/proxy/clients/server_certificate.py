@@ -5,8 +5,8 @@ import ssl
 from dataclasses import dataclass
 from typing import Final
 
+from nncache.errors import StartError
 from nncache.net.secret_file import FileState, fault_of, state_of
-from nncache.proxy.errors import StartError
 from nncache.proxy.settings import ProxySettings
 
 _log = logging.getLogger(__name__)

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
+from nncache.errors import StartError
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.server_certificate import ServerCertificate
-from nncache.proxy.errors import StartError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.log_throttle import ThrottledLog
 

@@ -6,7 +6,6 @@ import dns.flags
 import dns.message
 
 from nncache.proxy.errors import ClientError
-from nncache.proxy.registry_request import MOST_ENTRIES, REGISTRY, is_registry, read_registry_request
 from nncache.registry import paths
 from nncache.registry.dns_answers import (
     MAX_QUERY_BYTES,
@@ -22,6 +21,7 @@ from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import InvalidPathnameError, InvalidRecordError, NoRecordError
 from nncache.registry.record import ServiceRecord, host_port_endpoint, uri_endpoint
 from nncache.registry.record_json import encode_record, parse_record
+from nncache.registry.rest.request import MOST_ENTRIES, REGISTRY, is_registry, read_registry_request
 from tests.hostile.fuzzing.target import Target, hold, text_of
 
 _ENTRY: Final = "/services/jobs"
@@ -166,7 +166,7 @@ REGISTRY_TARGETS: Final = (
             b"?find=api%3Dorg.apache.hbase*&format=prometheus\n",
             b"/%2e%2e/..;/%zz?list=maybe&list\ntext/html;q=0,application/xhtml+xml",
         ),
-        modules=("nncache.proxy.registry_request", "nncache.registry.paths"),
+        modules=("nncache.registry.rest.request", "nncache.registry.paths"),
     ),
     Target(
         name="dns-message",

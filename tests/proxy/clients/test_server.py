@@ -12,11 +12,12 @@ from itertools import pairwise
 import pytest
 
 from nncache.clock import boottime
+from nncache.errors import StartError
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import ENDINGS_AT_A_TURN, Server
-from nncache.proxy.errors import NoActiveNameNodeError, StartError
+from nncache.proxy.errors import NoActiveNameNodeError
 from tests.patience import HANG_S
 from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import GET, RawClient, limits_of_tests, read_body, serving, until

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from nncache.errors import StartError
 from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate, certificate_of
-from nncache.proxy.errors import StartError
 from nncache.proxy.settings import ProxySettings
 from nncache.testbed.certificates import Authority, Certificate
 

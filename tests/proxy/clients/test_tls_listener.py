@@ -12,11 +12,11 @@ import pytest
 
 from nncache.clock import boottime
 from nncache.daemons.supervision import keep_running
+from nncache.errors import StartError
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
-from nncache.proxy.errors import StartError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.testbed.certificates import Authority

@@ -4,7 +4,8 @@ import pytest
 
 from nncache.proxy import registry_request
 from nncache.proxy.errors import ClientError, EntryNotFoundError
-from nncache.proxy.registry_request import (
+from nncache.registry import paths
+from nncache.registry.rest.request import (
     MAX_ELEMENTS,
     MAX_PATH,
     MAX_VALUE,
@@ -14,7 +15,6 @@ from nncache.proxy.registry_request import (
     prefers_html,
     read_registry_request,
 )
-from nncache.registry import paths
 
 
 def asked(target: str, *fields: tuple[bytes, bytes]) -> RegistryRequest:

@@ -10,8 +10,9 @@ import pytest
 
 from nncache.proxy.conditional import Conditions, etag_of
 from nncache.proxy.errors import ClientGoneError, EntryNotFoundError, RegistryUnavailableError
-from nncache.proxy.registry_request import MAX_PATH, RegistryRequest, read_registry_request
-from nncache.proxy.registry_waits import (
+from nncache.proxy.waits import Waited, WaitEnd
+from nncache.registry.rest.request import MAX_PATH, RegistryRequest, read_registry_request
+from nncache.registry.rest.waits import (
     HELD,
     TREES,
     TREES_OF_ONE,
@@ -20,7 +21,6 @@ from nncache.proxy.registry_waits import (
     RegistryWaits,
     Said,
 )
-from nncache.proxy.waits import Waited, WaitEnd
 from tests.patience import HANG_S
 from tests.proxy.doubles import turns
 

@@ -16,8 +16,8 @@ from nncache.hadoop.paths import ROOT
 from nncache.net.shares import Shares
 from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import EntryNotFoundError
-from nncache.proxy.registry_request import MAX_PATH, RegistryRequest
 from nncache.proxy.waits import How, Terms, Waits
+from nncache.registry.rest.request import MAX_PATH, RegistryRequest
 
 HELD: Final = 1_000
 """Requests that are held at the same time; one address gets seven eighths of them at most."""

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from nncache.daemons.dns_server import HELD_BYTES, DnsServer
 from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
+from nncache.registry.dns_server import HELD_BYTES, DnsServer
 from tests.patience import HANG_S, until_so
 from tests.processes import free_address
 

@@ -16,15 +16,15 @@ from nncache.proxy.clients.server import Server
 from nncache.proxy.errors import RegistryUnavailableError
 from nncache.proxy.fair_limiter import OF_ONE
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.registry_endpoint import PER_BYTES, RegistryAnswer, RegistryEndpoint
-from nncache.proxy.registry_request import RegistryRequest
-from nncache.proxy.registry_waits import RegistryPage
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.proxy.waits import WaitEnd
+from nncache.registry.rest.endpoint import PER_BYTES, RegistryAnswer, RegistryEndpoint
+from nncache.registry.rest.request import RegistryRequest
+from nncache.registry.rest.waits import RegistryPage
 from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, turns
-from tests.proxy.test_registry_waits import Pages
 from tests.proxy.wire import RawReply, ask, serving
+from tests.registry.rest.test_waits import Pages
 
 
 class FollowedPages(Pages):

@@ -13,17 +13,17 @@ from nncache.clock import boottime
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create
 from nncache.daemons import registration
-from nncache.daemons.registration import (
-    NO_REGISTRATION,
-    Registration,
-    RegistrationStats,
-    url_of,
-)
 from nncache.registry.access import AccessPolicy
 from nncache.registry.daemon_record import PROXY, RegisteredDaemon
 from nncache.registry.errors import NoRecordError, RegistryError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
+from nncache.registry.registration import (
+    NO_REGISTRATION,
+    Registration,
+    RegistrationStats,
+    url_of,
+)
 from nncache.registry.settings import RegistrySettings
 from tests.coordination.simulations import connected
 from tests.patience import HANG_S

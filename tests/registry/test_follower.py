@@ -11,9 +11,9 @@ import pytest
 from nncache.coordination.acl import Acl, AclEntry, Right
 from nncache.coordination.session import Session
 from nncache.coordination.zookeeper import Create
-from nncache.daemons.registry_follower import RegistryFollower
 from nncache.proxy.errors import RegistryUnavailableError
 from nncache.registry.access import AccessPolicy
+from nncache.registry.follower import RegistryFollower
 from nncache.registry.operations import Registry
 from tests.coordination.simulations import connected, expire
 from tests.patience import HANG_S

@@ -29,10 +29,10 @@ from nncache.proxy.errors import (
 from nncache.proxy.fair_limiter import FairLimiter
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers
-from nncache.proxy.registry_request import RegistryRequest, is_registry, read_registry_request
-from nncache.proxy.registry_waits import RegistryPage, RegistryQuestion, RegistryWaits
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.proxy.waits import WaitEnd
+from nncache.registry.rest.request import RegistryRequest, is_registry, read_registry_request
+from nncache.registry.rest.waits import RegistryPage, RegistryQuestion, RegistryWaits
 
 _log = logging.getLogger(__name__)
 

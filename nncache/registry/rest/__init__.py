@@ -1,0 +1,1 @@
+"""The registry over HTTP, on the port of a proxy that is registered."""
