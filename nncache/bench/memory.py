@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import click
 import uvloop
@@ -38,6 +38,7 @@ from nncache.proxy.flights import Flights
 from nncache.proxy.identity import caller_of
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, UpstreamReply
+from nncache.proxy.ports import NameNodeQueries
 from nncache.proxy.reads import FromMemory, FromNameNode, Read, Reads
 from nncache.proxy.upstream.direct_exchange import Begun
 
@@ -211,7 +212,8 @@ async def stack() -> AsyncIterator[Stack]:
     answer = HalfMissing()
     cache = MetadataCache(CacheSettings(glob=(GLOB,), grant_ttl_s=36_000.0, max_entry_age_s=36_000.0))
     async with asyncio.TaskGroup() as tasks:
-        flights = Flights(tasks, cache, answer, answer, boottime, query_timeout_s=60.0)
+        queries = cast("NameNodeQueries", answer)  # it is asked for nothing else
+        flights = Flights(tasks, cache, answer, queries, boottime, query_timeout_s=60.0)
         others = [
             tasks.create_task(work)
             for work in (keep_covered(cache), reclaim_in_slices(cache), tend_collector())

@@ -22,7 +22,7 @@ from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
 from nncache.proxy.identity import rpc_user_of
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.outcomes import file_outcome, outcome_of
-from nncache.proxy.ports import Clock, ClosedFiles, Fetcher
+from nncache.proxy.ports import Clock, Fetcher, NameNodeQueries
 from nncache.proxy.upstream.direct_exchange import Begun
 
 _log = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ class Flights:
         tasks: asyncio.TaskGroup,
         cache: MetadataCache,
         fetcher: Fetcher,
-        queries: ClosedFiles,
+        queries: NameNodeQueries,
         clock: Clock,
         *,
         query_timeout_s: float,

@@ -57,8 +57,11 @@ class WriteRight(Enum):
     UNKNOWN = auto()  # one cannot ask as them
 
 
-class ClosedFiles(Protocol):
-    """Knows whether files are closed."""
+class NameNodeQueries(Protocol):
+    """Questions that the proxy asks a NameNode on its own account, as the user of the service or as a caller.
+
+    As a caller they raise `CallerRefusedError` where the NameNode does not let the caller see the path.
+    """
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
         """Say whether the file is closed, as that very NameNode sees it.
@@ -66,13 +69,6 @@ class ClosedFiles(Protocol):
         What the service may not know is asked as the caller; None if one cannot ask as them.
         """
         ...
-
-
-class NameNodeQueries(ClosedFiles, Protocol):
-    """Questions that the proxy asks a NameNode on its own account, as the user of the service or as a caller.
-
-    As a caller they raise `CallerRefusedError` where the NameNode does not let the caller see the path.
-    """
 
     async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
         """Say whether the active NameNode knows the path; None asks as the service."""

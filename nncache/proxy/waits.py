@@ -15,7 +15,7 @@ import asyncio
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from enum import Enum, StrEnum, auto
 from functools import partial
 from math import inf
@@ -171,9 +171,12 @@ class Waiter(Generic[_Q, _A]):
     group: "Group[_Q, _A]"
     question: _Q
     conditions: Conditions
-    terms: Terms
+    terms: InitVar[Terms]
     let_look: "Callable[[Waiter[_Q, _A]], None]"
     answered: Callable[[Waited[_A]], None] = field(init=False)
+    holder: str = field(init=False)
+    kept_bytes: int = field(init=False)
+    lease: Lease | None = field(init=False)
     began: float = field(init=False)
     deadline: float = field(init=False)
     need: int | None = None
@@ -183,17 +186,18 @@ class Waiter(Generic[_Q, _A]):
     was_held: bool = False
     timer: asyncio.TimerHandle = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Have it end in its time."""
+    def __post_init__(self, terms: Terms) -> None:
+        """Have it end in its time; of the terms little is kept, since many wait."""
         loop = asyncio.get_running_loop()
+        self.holder, self.kept_bytes, self.lease = terms.holder, terms.kept_bytes, terms.lease
         self.began = loop.time()
-        self.deadline = self.began + min(self.conditions.wait_s, self.terms.left_s)
+        self.deadline = self.began + min(self.conditions.wait_s, terms.left_s)
         self.timer = loop.call_at(self.deadline, self.end)
 
     @property
     def is_admitted(self) -> bool:
         """Whether it is still known who asks."""
-        return self.terms.lease is None or self.terms.lease.is_good()
+        return self.lease is None or self.lease.is_good()
 
     def end(self) -> None:
         """Have it answered soon: its time is over, or its client has closed its half and may still read."""
@@ -397,8 +401,8 @@ class Waits(Generic[_Q, _A]):
 
     def _leave(self, wait: Waiter[_Q, _A]) -> None:
         wait.timer.cancel()
-        self.kept_bytes -= wait.terms.kept_bytes
-        self._shares.give_back(wait.terms.holder)
+        self.kept_bytes -= wait.kept_bytes
+        self._shares.give_back(wait.holder)
         group = wait.group
         group.members -= 1
         if group.members:

@@ -351,3 +351,19 @@ async def test_a_fault_of_ours_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> 
         assert reply.status == 200
         assert reply.made == "nncache; fwd=bypass; collapsed; detail=cache-error"
         assert s.front_end.stats().cache_errors == 1
+
+
+async def test_failtonamenode_a_fault_in_a_look_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each of those who wait: the NameNode is asked past the cache."""
+    async with fixture() as s, s.client() as one, s.client() as two:
+        for client in (one, two):
+            client.send(get("/w/new", WAITS))
+        await held(s, 2)
+        with monkeypatch.context() as patched:
+            patched.setattr(PathQuestions, "is_met", fails)
+            s.appear("/w/new")
+            replies = [await client.reply() for client in (one, two)]
+        assert [(reply.status, reply.made) for reply in replies] == [
+            (200, "nncache; fwd=bypass; detail=cache-error")
+        ] * 2
+        assert s.front_end.waits.waiting == 0
