@@ -130,7 +130,7 @@ async def test_the_work_of_each_second_goes_on_beside_a_corrupt_znode(
     """Of a NameNode and of a DataNode; it is named once."""
     odd = [f"{layout.TREES}/0dd", f"{layout.RECOVER}/0dd", f"{layout.deletions('dn1')}/0dd"]
     await fixture.znodes.commit([Create(path, b"{") for path in odd])
-    block = (await inode(fixture, "/d/f")).blocks[0].id
+    block = (await inode(fixture, "/d/f")).blocks[0]
     assert await fixture.namenode.delete(fixture.root, "/d/f", recursive=False)
     for _ in range(2):
         await fixture.namenode.work()
