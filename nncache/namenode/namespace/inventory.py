@@ -9,6 +9,8 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from nncache.coordination.zookeeper import Create, Operation, SetData
+from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Replica
 
 BUCKETS: Final = 4096
@@ -34,6 +36,15 @@ def encode_bucket(contents: Contents) -> bytes:
 def parse_bucket(data: bytes) -> Contents:
     """Read a bucket."""
     return _CONTENTS.decode(data)
+
+
+def change_bucket(datanode: str, number: int, contents: Contents, version: int | None) -> Operation:
+    """Return what gives a bucket of this version other contents; None: it is not there.
+
+    An empty one stays: its version tells it from all that it was before.
+    """
+    path, data = layout.bucket(datanode, number), encode_bucket(contents)
+    return Create(path, data) if version is None else SetData(path, data, version)
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -94,11 +94,16 @@ class Replicas:
 
     def good(self, block: Block) -> frozenset[str]:
         """Return the DataNodes whose replica is what was written."""
-        return frozenset(
-            name
-            for name, replica in self.held.items()
-            if not replica.is_corrupt and replica.stamp == block.stamp and replica.length == block.length
-        )
+        return good_replicas(self.held, block)
+
+
+def good_replicas(held: Mapping[str, Replica], block: Block) -> frozenset[str]:
+    """Return the DataNodes whose replica is what was written of a block."""
+    return frozenset(
+        name
+        for name, replica in held.items()
+        if not replica.is_corrupt and replica.stamp == block.stamp and replica.length == block.length
+    )
 
 
 class NeededError(Exception):

@@ -31,6 +31,7 @@ from nncache.namenode.namespace.inode import (
 from nncache.namenode.namespace.inventory import (
     ABSENT,
     Contents,
+    change_bucket,
     differences,
     encode_report,
     parse_bucket,
@@ -43,7 +44,6 @@ from nncache.namenode.node.claims import Claims
 from nncache.namenode.node.datanode_clock import DEAD_AFTER_S, DataNodeClock
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.leading import FencedZnodes, NotLeadingError
-from nncache.namenode.node.ledger import change
 from nncache.namenode.node.resolving import Resolver
 
 _AT_ONCE: Final = 200
@@ -224,7 +224,7 @@ class Replicating:
         guard = Check(record.path, record.version)
         try:
             for name in await self._children(layout.inventory(datanode)):
-                await self._empty(datanode, f"{layout.inventory(datanode)}/{name}", guard)
+                await self._empty(datanode, int(name), guard)
             for queue in (layout.copies(datanode), layout.deletions(datanode), layout.report(datanode)):
                 names = await self._children(queue)
                 for at in range(0, len(names), _OF_ONE_STEP):
@@ -234,16 +234,20 @@ class Replicating:
             return  # it has returned, or the next turn goes on
         self._buried[datanode] = record.version
 
-    async def _empty(self, datanode: str, bucket: str, guard: Operation) -> None:
+    async def _empty(self, datanode: str, number: int, guard: Operation) -> None:
         while True:
-            znode = await self._own.get(bucket)
+            znode = await self._own.get(layout.bucket(datanode, number))
             contents = parse_bucket(znode.data)
             if not contents:
                 return
             part = list(contents)[:_OF_ONE_STEP]
             left = {block: each for block, each in contents.items() if block not in part}
             await self._own.commit(
-                [guard, *await self._dropped(part, datanode), change(bucket, left, znode.version)]
+                [
+                    guard,
+                    *await self._dropped(part, datanode),
+                    change_bucket(datanode, number, left, znode.version),
+                ]
             )
 
     async def _dropped(self, blocks: Sequence[int], datanode: str) -> list[Operation]:
@@ -299,7 +303,7 @@ class Replicating:
         is_more = len(missing) < len(different.missing) or len(found) < len(different.found)
         after: Contents = {block: each for block, each in contents.items() if block not in missing}
         after.update({block: report.contents[block] for block in found})
-        operations.append(change(bucket, after, None if known is None else known.version))
+        operations.append(change_bucket(datanode, number, after, None if known is None else known.version))
         if is_more:
             next_version = report.version + 1
             rest = msgspec.structs.replace(report, version=next_version)
