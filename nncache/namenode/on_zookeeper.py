@@ -93,6 +93,7 @@ class RunningNameNode:
     name: str
     znodes: LinearizableZnodes
     namenode: NameNode
+    datanodes: DataNodes
     replicating: Replicating
     clock: Clock
     http: str
@@ -189,6 +190,7 @@ async def namenode_on(
             name=name,
             znodes=znodes,
             namenode=namenode,
+            datanodes=datanodes,
             replicating=replicating,
             clock=clock,
             http=http,

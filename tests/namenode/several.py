@@ -37,6 +37,7 @@ BLOCK = 64 * 1024
 DATA = bytes(range(256)) * 600  # two blocks and a part of a third
 DEAD_S = 630.0
 SOON_S = 6.0  # acknowledgements are not waited for any longer
+SILENT_S = 2.0
 PLACE = Place(zookeeper=("in this process",))
 QUEUES = (layout.WAIT_FOR_ACKS, layout.RECOVER, layout.TREES, layout.CLAIMS)
 QUEUES_OF_DATANODES = (layout.REPLICATE, layout.DELETE, layout.BLOCK_REPORTS)
@@ -118,6 +119,8 @@ class Several:
         running = await stack.enter_async_context(
             datanode_on(znodes, f"dn-{self._started}", spec, self.clock)
         )
+        assert running.datanode.peers is not None
+        running.datanode.peers.silent_s = SILENT_S
         self.datanodes.append(DataNodeProcess(member, stack, running, place))
         await running.turn()
         await self.look()
@@ -125,6 +128,8 @@ class Several:
 
     async def look(self) -> None:
         """Let all see who is there."""
+        for each in self.datanodes:
+            await each.running.turn()
         for process in self.namenodes:
             await process.running.turn()
         for each in self.datanodes:

@@ -199,7 +199,7 @@ class DataNode:
 
     def forget(self, block: int) -> None:
         """Delete what is here of a block that others hold."""
-        self._writing.pop(block, None)
+        self.stop(block)
         self._replicas.delete(block)
 
     async def _report(self, block: Block) -> None:
@@ -261,6 +261,13 @@ class DataNode:
         sums = b"".join(hashlib.md5(each, usedforsecurity=False).digest() for each in crcs)
         whole = hashlib.md5(sums, usedforsecurity=False).hexdigest()
         return f"MD5-of-{per_block}MD5-of-512CRC32", f"{512:08x}{per_block:016x}{whole}{0:08x}"
+
+    async def tidy(self) -> None:
+        """Delete what was begun here, and left behind by a pipeline that went on without this DataNode."""
+        for block, found in self._replicas.blocks().items():
+            is_begun = not found.is_finalized and block not in self._writing
+            if is_begun and await self._namenode.may_go(block, self.name) and block not in self._writing:
+                self._replicas.delete(block)
 
     async def found_corrupt(self, block: int) -> None:
         """Take down that a replica here is not what was written."""

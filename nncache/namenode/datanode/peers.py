@@ -137,7 +137,8 @@ class Peers:
                     socket = await session.ws_connect(url, max_msg_size=0)
             except (PeerError, aiohttp.ClientError, TimeoutError) as error:
                 raise LinkError(name, repr(error)) from error
-            return Link(name, socket, stack.pop_all(), int(has), self.silent_s)
+            # Who is behind the next one is noticed by that one first.
+            return Link(name, socket, stack.pop_all(), int(has), self.silent_s * (1.5 + len(behind)))
         raise AssertionError("the block above returns or raises")
 
     def _session(self) -> aiohttp.ClientSession:

@@ -25,6 +25,7 @@ from nncache.namenode.namespace.delete import delete
 from nncache.namenode.namespace.inode import (
     AclEntry,
     Block,
+    BlockState,
     Copying,
     Inode,
     Recovery,
@@ -674,6 +675,13 @@ class NameNode:
         (znode,) = await self._fs.znodes.get_many([layout.location(number)])
         file = None if znode is None else await self._fs.resolver.inode(parse_location(znode.data).file)
         return None if file is None else next((each for each in file.blocks if each.id == number), None)
+
+    async def may_go(self, block: int, datanode: str) -> bool:
+        """Tell whether what a DataNode has begun of a block may go: no file has it, or it is whole at others."""
+        stored, replicas = await self.block(block), await self._fs.resolver.replicas(block)
+        if stored is None or replicas is None:
+            return replicas is None
+        return stored.state is BlockState.COMPLETE and bool(replicas.good(stored) - {datanode})
 
     async def end_copy(self, order: Znode, *, has_failed: bool) -> None:
         """Take down that a copy has failed once more, or that no file has the block."""
