@@ -184,9 +184,11 @@ class Several:
         root = self.namenodes[0].running.namenode.caller(ROOT_USER)
         return await datanode.create(root, path, file, HOST)
 
-    async def write(self, path: str, data: bytes = DATA, *, replication: int = 3, via: int = 0) -> None:
+    async def write(
+        self, path: str, data: bytes = DATA, *, replication: int = 3, via: int = 0, block: int = BLOCK
+    ) -> None:
         """Write a file."""
-        upload = await self.begin(path, replication=replication, via=via)
+        upload = await self.begin(path, replication=replication, via=via, block=block)
         await upload.write(data)
         await upload.close()
 
@@ -203,7 +205,9 @@ class Several:
     async def held(self, path: str) -> list[set[str]]:
         """Return which DataNodes hold a good replica of each block, as is known and as is so."""
         file = await self.file(path)
-        known = [set(each.good(block)) for each, block in zip(await self.replicas(path), file.blocks, strict=True)]
+        known = [
+            set(each.good(block)) for each, block in zip(await self.replicas(path), file.blocks, strict=True)
+        ]
         for block, names in zip(file.blocks, known, strict=True):
             for datanode in self.datanodes:
                 is_here = datanode.file(block).exists()
@@ -234,7 +238,10 @@ class Several:
 
     async def wrong(self) -> list[str]:
         """Return what does not fit together, in the store and on the disks, when nothing is left to be done."""
-        found = [f"{each.kind.name} {each.about}" for each in (await fsck(self.namenodes[0].running.znodes, repair=False)).findings]
+        found = [
+            f"{each.kind.name} {each.about}"
+            for each in (await fsck(self.namenodes[0].running.znodes, repair=False)).findings
+        ]
         found += await self.queued()
         for datanode in self.datanodes:
             for block in datanode.running.datanode.replicas.blocks():

@@ -68,7 +68,9 @@ def test_a_block_that_is_written_is_left_alone() -> None:
     """Nothing is decided, whatever it has."""
     for state in BlockState:
         if state is not BlockState.COMPLETE:
-            assert plan(situation({}, block=Block(7, 1001, 10, state), failed="a")) == Plan(failed=frozenset("a"))
+            assert plan(situation({}, block=Block(7, 1001, 10, state), failed="a")) == Plan(
+                failed=frozenset("a")
+            )
 
 
 @pytest.mark.parametrize("other", [CORRUPT, OLD, SHORT])
@@ -125,14 +127,14 @@ def test_no_copy_goes_where_a_replica_is_to_be_deleted() -> None:
 
 def test_too_many_replicas_go_from_the_fullest_datanodes() -> None:
     """Z19: as many good ones stay, at DataNodes that are there, as the file wants."""
-    held = {name: GOOD for name in "abcd"}
+    held = dict.fromkeys("abcd", GOOD)
     loads = {"a": Load(free=5), "b": Load(free=9), "c": Load(free=1), "d": Load(free=7)}
     planned = plan(situation(held, loads=loads))
     assert (set(planned.delete), set(planned.keep)) == ({"a", "c"}, {"b", "d"})
-    planned = plan(situation({name: GOOD for name in "abz"}, there="abcd"))
+    planned = plan(situation(dict.fromkeys("abz", GOOD), there="abcd"))
     assert planned.delete == ()
     assert not planned.is_done
-    assert plan(situation({name: GOOD for name in "ayz"}, there="abcd")).delete == ()
+    assert plan(situation(dict.fromkeys("ayz", GOOD), there="abcd")).delete == ()
 
 
 def test_the_fewest_transfers_are_chosen() -> None:

@@ -186,7 +186,9 @@ async def test_an_upload_without_any_disk_is_refused(tmp_path: Path, monkeypatch
     async with several(tmp_path) as cluster:
         full_after(monkeypatch, tmp_path, 10)
         upload = await cluster.begin("/f", replication=1)
-        with pytest.raises(Refusal, match="could only be written to 0 of the 1 minReplication nodes|All datanodes are bad"):
+        with pytest.raises(
+            Refusal, match="could only be written to 0 of the 1 minReplication nodes|All datanodes are bad"
+        ):
             await upload.write(DATA)
         await upload.abort()
 
@@ -269,7 +271,8 @@ async def test_a_read_goes_to_the_datanode_with_the_fewest_transfers(tmp_path: P
         with busy.running.datanode.transferring():
             await cluster.look()
             found = {
-                await namenode.datanodes.for_reading(await namenode.namenode.holders(block)) for _ in range(50)
+                await namenode.datanodes.for_reading(await namenode.namenode.holders(block))
+                for _ in range(50)
             }
         assert found == {each.running.http for each in cluster.datanodes[1:]}
         assert names(cluster.datanodes) == (await cluster.held("/f"))[0]
