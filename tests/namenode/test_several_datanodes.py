@@ -1,4 +1,4 @@
-"""Blocks at several DataNodes: written through a chain, read wherever they are good, and made up for when they are not."""
+"""Blocks at several DataNodes: written through a chain, and read wherever they are good."""
 
 import asyncio
 import errno
@@ -56,7 +56,7 @@ async def chain_of(cluster: Several, upload: Upload) -> list[DataNodeProcess]:
 @pytest.mark.parametrize("member", [0, 1, 2])
 @pytest.mark.parametrize("written", [1, PART, BLOCK - 1])
 async def test_an_upload_survives_the_death_of_a_member(member: int, written: int, tmp_path: Path) -> None:
-    """Z13: of each behind the first, at the beginning, in the middle and at the end of a block; under the next stamp."""
+    """Z13: each behind the first, at the beginning, in the middle and at the end of a block; under the next stamp."""
     async with several(tmp_path, datanodes=5) as cluster:
         upload = await cluster.begin("/f", replication=4)
         await upload.write(DATA[:written])
@@ -150,7 +150,7 @@ def full_after(monkeypatch: pytest.MonkeyPatch, directory: Path, size: int) -> N
 async def test_an_upload_survives_a_full_disk(
     replication: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the DataNode that takes it: the others go on, and if there is none, another chain from the block's beginning."""
+    """Of the DataNode that takes it: the others go on; without others, another chain from the block's beginning."""
     async with several(tmp_path) as cluster:
         full = cluster.datanodes[0]
         full_after(monkeypatch, full.directory, size)
@@ -186,9 +186,7 @@ async def test_an_upload_without_any_disk_is_refused(tmp_path: Path, monkeypatch
     async with several(tmp_path) as cluster:
         full_after(monkeypatch, tmp_path, 10)
         upload = await cluster.begin("/f", replication=1)
-        with pytest.raises(
-            Refusal, match="could only be written to 0 of the 1 minReplication nodes|All datanodes are bad"
-        ):
+        with pytest.raises(Refusal, match=r"could only be written to 0 of|All datanodes are bad"):
             await upload.write(DATA)
         await upload.abort()
 
