@@ -150,8 +150,8 @@ class Several:
 
     async def end(self) -> None:
         """End all."""
-        for process in (*self.namenodes, *self.datanodes):
-            await self.kill(process)
+        while self.namenodes or self.datanodes:
+            await self.kill(self.namenodes[0] if self.namenodes else self.datanodes[0])
 
     # ---- time ----------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import random
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pytest
 from nncache.coordination.zookeeper import Create, Delete, Operation, SetData, Znode
 from nncache.namenode import on_zookeeper
 from nncache.namenode.datanode import datanode as datanodes
+from nncache.namenode.datanode.peers import PeerError
 from nncache.namenode.namespace import inventory, layout
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.replication import MAX_FAILURES, Plan, Situation, plan
@@ -156,10 +157,10 @@ async def test_a_burial_stops_when_the_datanode_returns(tmp_path: Path) -> None:
         leader = cluster.namenodes[0].running
         await leader.datanodes.look()
         leader.replicating.observe()
-        seen = leader.replicating._own.get_many  # type: ignore[attr-defined] # noqa: SLF001 - to come between
+        seen = leader.replicating._own.get_many  # noqa: SLF001 - to come between
         back: list[DataNodeProcess] = []
 
-        async def read(paths: list[str]) -> tuple[Znode | None, ...]:
+        async def read(paths: Sequence[str]) -> tuple[Znode | None, ...]:
             found: tuple[Znode | None, ...] = await seen(paths)
             if paths[0] == layout.health(dead.name) and not back:
                 back.append(await cluster.start_datanode(dead.directory.name))
@@ -240,7 +241,7 @@ async def test_a_corrupt_replica_is_replaced_and_then_goes(tmp_path: Path) -> No
         bad = cluster.datanodes[0]
         damage(bad, flip)
         for block in (await cluster.file("/f")).blocks:
-            with suppress(datanodes.PeerError):
+            with suppress(PeerError):
                 [part async for part in cluster.datanodes[1].running.datanode.peers._get(  # type: ignore[union-attr] # noqa: SLF001 - of that one
                     bad.name, block, f"begin=0&length={block.length}")]  # fmt: skip
         assert await numbers(cluster) == [2, 2, 2]

@@ -123,7 +123,8 @@ async def test_a_silent_member_has_failed(tmp_path: Path, monkeypatch: pytest.Mo
 
         async def never(replica: WritingReplica) -> Block:
             del replica
-            return await asyncio.get_running_loop().create_future()
+            await asyncio.get_running_loop().create_future()
+            raise AssertionError("nothing ends that")
 
         monkeypatch.setattr(silent.running.datanode, "finish", never)
         await upload.write(DATA[1:])

@@ -201,12 +201,18 @@ def _inventories(stored: Stored) -> Iterator[Finding]:
             yield Finding(
                 Kind.UNLISTED,
                 f"{block} at {name}",
-                (change_bucket(name, bucket_of(block), {**contents, block: (replica.stamp, replica.length)}, version),),
+                (
+                    change_bucket(
+                        name, bucket_of(block), {**contents, block: (replica.stamp, replica.length)}, version
+                    ),
+                ),
             )
         for block in listed - counted[name].keys() - stored.deletions.get(name, frozenset()):
             contents, version = buckets[bucket_of(block)]
             left = {each: what for each, what in contents.items() if each != block}
-            yield Finding(Kind.UNCOUNTED, f"{block} at {name}", (change_bucket(name, bucket_of(block), left, version),))
+            yield Finding(
+                Kind.UNCOUNTED, f"{block} at {name}", (change_bucket(name, bucket_of(block), left, version),)
+            )
 
 
 def _leases(stored: Stored) -> Iterator[Finding]:
