@@ -562,6 +562,7 @@ async def killed(
         process.member.die_at = (process.member.commits + commit, is_carried_out)
         with suppress(DeadError):
             await cluster.settle(8)
+        process.member.die_at = None
         is_dead = process.member.is_dead
         if is_dead:
             await cluster.kill(process)
@@ -597,8 +598,8 @@ async def test_one_that_is_killed_is_followed(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", STATES)
 async def test_one_that_is_killed_at_each_transaction_is_followed(name: str, tmp_path: Path) -> None:
     """At each of all, of a NameNode and of each DataNode."""
-    assert await kill_at_each(tmp_path, name, None, range(1000)) > 4
-    assert sum([await kill_at_each(tmp_path, name, victim, range(1000)) for victim in range(5)]) > 4
+    assert await kill_at_each(tmp_path, name, None, range(1000)) > 1
+    assert sum([await kill_at_each(tmp_path, name, victim, range(1000)) for victim in range(5)]) > 1
 
 
 async def test_work_whose_replies_are_lost_is_done_once(tmp_path: Path) -> None:
