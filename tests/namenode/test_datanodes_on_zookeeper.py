@@ -111,6 +111,7 @@ def upload(cluster: Processes, path: str, killed: list[Node]) -> None:
     assert requests.put(location, data=body(), timeout=60).status_code == 201
 
 
+@pytest.mark.long
 def test_killed_datanodes_cost_no_upload_and_no_block(
     zookeeper_server: ZooKeeperServer, tmp_path: Path
 ) -> None:

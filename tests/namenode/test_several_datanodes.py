@@ -11,6 +11,7 @@ from nncache.namenode.datanode.datanode import Upload
 from nncache.namenode.datanode.replicas import WritingReplica
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.refusal import Refusal
+from nncache.namenode.node.namenode import NameNode
 from tests.namenode.several import BLOCK, DATA, DataNodeProcess, Several, names, several
 from tests.patience import until_so
 
@@ -41,6 +42,48 @@ async def test_more_replicas_than_datanodes_come_with_the_datanodes(tmp_path: Pa
         assert await cluster.wrong() == []
 
 
+async def test_a_block_asked_for_again_is_the_same_at_the_same_datanodes(tmp_path: Path) -> None:
+    """Z7: after a lost reply; by `previous`."""
+    async with several(tmp_path, datanodes=4) as cluster:
+        upload = await cluster.begin("/f", replication=2)
+        namenode, holder = cluster.namenodes[0].running.namenode, upload._holder  # noqa: SLF001 - its own
+        file = (await cluster.file("/f")).id
+        placed = await namenode.place_block("/f", holder, None, file)
+        assert await namenode.place_block("/f", holder, None, file) == placed
+        await upload.abort()
+
+
+async def test_a_file_is_closed_when_each_block_is_at_a_datanode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Z9, Z12: until then the writer is refused, and no copy is ordered; one of them is enough."""
+
+    async def silent(self: NameNode, *_: object) -> bool:
+        del self
+        return True
+
+    async with several(tmp_path) as cluster:
+        upload = await cluster.begin("/f")
+        await upload.write(DATA[:100])
+        with monkeypatch.context() as context:
+            context.setattr(NameNode, "received", silent)
+            with pytest.raises(Refusal, match="does not have enough number of replicas"):
+                await upload.close()
+        await cluster.settle(2)
+        assert (await cluster.file("/f")).is_open
+        assert cluster.namenodes[0].running.replicating.ordered == 0
+        (block,) = (await cluster.file("/f")).blocks
+        datanode = cluster.datanodes[1].running.datanode
+        assert await datanode._namenode.received(block, datanode.name, datanode._ledger)  # noqa: SLF001 - late
+        await upload.close()
+        assert not (await cluster.file("/f")).is_open
+        for each in cluster.datanodes:
+            each.running.reporting.at_once()
+        await cluster.settle()
+        assert [len(each) for each in await cluster.held("/f")] == [3]
+        assert await cluster.wrong() == []
+
+
 # ---- chains --------------------------------------------------------------------------------------------------------
 
 
@@ -53,8 +96,14 @@ async def chain_of(cluster: Several, upload: Upload) -> list[DataNodeProcess]:
     return chain
 
 
-@pytest.mark.parametrize("member", [0, 1, 2])
-@pytest.mark.parametrize("written", [1, PART, BLOCK - 1])
+@pytest.mark.parametrize(
+    ("member", "written"),
+    [
+        pytest.param(member, written, marks=[pytest.mark.long] if member != at else [])
+        for member in range(3)
+        for at, written in enumerate((1, PART, BLOCK - 1))
+    ],
+)
 async def test_an_upload_survives_the_death_of_a_member(member: int, written: int, tmp_path: Path) -> None:
     """Z13: each behind the first, at the beginning, in the middle and at the end of a block; under the next stamp."""
     async with several(tmp_path, datanodes=5) as cluster:

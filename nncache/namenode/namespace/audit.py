@@ -208,6 +208,8 @@ def _inventories(stored: Stored) -> Iterator[Finding]:
                 ),
             )
         for block in listed - counted[name].keys() - stored.deletions.get(name, frozenset()):
+            if stored.unreadable & {layout.location(block), layout.replica(block, name)}:
+                continue
             contents, version = buckets[bucket_of(block)]
             left = {each: what for each, what in contents.items() if each != block}
             yield Finding(
