@@ -48,7 +48,7 @@ from nncache.namenode.node.claims import Claim
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
-from nncache.namenode.node.filesystem import Decide, FileSystem
+from nncache.namenode.node.filesystem import MAX_ATTEMPTS, Decide, FileSystem
 from nncache.namenode.node.leading import FencedZnodes, Leader, Standing
 from nncache.namenode.node.lease_clock import LeaseClock, LeaseLimits
 from nncache.namenode.node.ledger import Ledger
@@ -557,7 +557,7 @@ class NameNode:
         go also if the order was withdrawn.
         """
         asked = 0
-        while True:
+        for _ in range(MAX_ATTEMPTS):
             path = layout.replica(block.id, datanode)
             location, held = await self._fs.znodes.get_many([layout.location(block.id), path])
             if location is None:
@@ -583,10 +583,11 @@ class NameNode:
                     return False
                 continue
             return True
+        raise _changed_again(block.id)
 
     async def mark_corrupt(self, block: int, datanode: str) -> None:
         """Take down that a DataNode's replica is not what was written: it does not count any more (Z11)."""
-        while self._fleet is not None:
+        for _ in range(MAX_ATTEMPTS if self._fleet is not None else 0):
             replicas = await self._fs.resolver.replicas(block)
             replica = None if replicas is None else replicas.held.get(datanode)
             if replicas is None or replica is None or replica.is_corrupt:
@@ -646,7 +647,7 @@ class NameNode:
     async def deleted(self, datanode: str, block: int, ledger: Ledger | None = None) -> None:
         """Take down that a DataNode has deleted a replica."""
         order = layout.deletion(datanode, block)
-        while True:
+        for _ in range(MAX_ATTEMPTS):
             try:
                 await self._fs.znodes.commit(
                     [Delete(order), *([] if ledger is None else await ledger.removing(block))]
@@ -656,6 +657,7 @@ class NameNode:
                     return  # it was drained, and is deleted all the same
                 continue
             return
+        raise _changed_again(block)
 
     async def holders(self, block: Block) -> tuple[str, ...]:
         """Return the DataNodes that hold a good replica of a block; else any; else those that were asked to."""
@@ -831,6 +833,12 @@ class NameNode:
                 Java.SAFE_MODE,
                 f"{words}. Name node is in safe mode.\n{SAFE_MODE} NamenodeHostName:localhost",
             )
+
+
+def _changed_again(block: int) -> Refusal:
+    return Refusal(
+        Java.RETRIABLE, f"What is known of block {block} has changed again and again. Try again later."
+    )
 
 
 def _standby(category: str) -> Refusal:
