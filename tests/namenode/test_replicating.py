@@ -14,8 +14,10 @@ from nncache.coordination.zookeeper import Create, Delete, Operation, SetData, Z
 from nncache.namenode import on_zookeeper
 from nncache.namenode.datanode import datanode as datanodes
 from nncache.namenode.datanode.peers import PeerError
+from nncache.namenode.datanode.replicas import CorruptReplicaError
 from nncache.namenode.namespace import inventory, layout
 from nncache.namenode.namespace.inode import Block
+from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.namespace.replication import MAX_FAILURES, Plan, Situation, plan
 from nncache.namenode.node import claims, replicating
 from nncache.namenode.node.claims import Claims
@@ -23,7 +25,7 @@ from nncache.namenode.node.fsck import fsck
 from nncache.namenode.node.leading import FencedZnodes, NotLeadingError
 from nncache.namenode.node.ledger import Ledger
 from tests.namenode.ensemble import DeadError
-from tests.namenode.fixture import ROOT_USER
+from tests.namenode.fixture import HOST, ROOT_USER
 from tests.namenode.several import (
     DATA,
     DEAD_S,
@@ -612,3 +614,182 @@ async def test_work_whose_replies_are_lost_is_done_once(tmp_path: Path) -> None:
         await cluster.settle()
         assert [await numbers(cluster, path) for path in ("/f", "/g")] == [[3, 3, 3], [1]]
         assert await cluster.wrong() == []
+
+
+# ---- everything at once --------------------------------------------------------------------------------------------
+
+PATHS = ("/a", "/b", "/c", "/d")
+
+
+class Trouble:
+    """Random work on files, among DataNodes and NameNodes that die and return, and disks that fail.
+
+    At most two DataNodes are away or have lost something at a time, and files have three replicas or more: no block
+    may be lost.
+    """
+
+    def __init__(self, cluster: Several, rng: random.Random) -> None:
+        self.cluster = cluster
+        self.rng = rng
+        self.contents: dict[str, bytes] = {}
+        self.unsure: set[str] = (
+            set()
+        )  # files whose last call failed: they may have what was before, or a part more
+        self.away: list[str] = []
+        self.harmed = 0  # since all was as wanted
+
+    async def step(self) -> None:
+        """Do something."""
+        name = self.rng.choice((
+            "write", "write", "append", "append", "truncate", "replicate", "delete", "kill", "kill", "back", "back",
+            "leader", "flip", "turn", "turn", "advance",
+        ))  # fmt: skip
+        await getattr(self, f"_{name}")()
+
+    def _via(self) -> datanodes.DataNode:
+        return self.rng.choice(self.cluster.datanodes).running.datanode
+
+    async def _write(self) -> None:
+        path, data = (
+            self.rng.choice(PATHS),
+            self.rng.randbytes(self.rng.choice((0, 10, 5000, 70_000, 140_000))),
+        )
+        via = self.rng.randrange(len(self.cluster.datanodes))
+        upload = await self.cluster.begin(path, via=via)
+        self.contents[path] = b""
+        await self._send(path, upload, data)
+
+    async def _append(self) -> None:
+        path = self.rng.choice(PATHS)
+        if path in self.contents:
+            root = self.cluster.namenodes[0].running.namenode.caller(ROOT_USER)
+            with suppress(Refusal):
+                upload = await self._via().append(root, path, HOST)
+                await self._send(path, upload, self.rng.randbytes(self.rng.choice((10, 5000, 70_000))))
+
+    async def _send(self, path: str, upload: datanodes.Upload, data: bytes) -> None:
+        """Send data; a member of the chain dies meanwhile, perhaps."""
+        half = self.rng.randrange(len(data) + 1)
+        self.contents[path] += data
+        self.unsure.add(path)
+        try:
+            await upload.write(data[:half])
+            if self.rng.random() < 0.3:
+                await self._kill(spare=upload._datanode.name)  # noqa: SLF001 - the one that takes it
+            await upload.write(data[half:])
+            await upload.close()
+            self.unsure.discard(path)
+        finally:
+            await upload.abort()
+
+    async def _truncate(self) -> None:
+        path = self.rng.choice(PATHS)
+        if self.contents.get(path) and path not in self.unsure:
+            length = self.rng.randrange(len(self.contents[path]))
+            namenode = self.cluster.namenodes[0].running.namenode
+            with suppress(Refusal):
+                await namenode.truncate(namenode.caller(ROOT_USER), path, length, "cutter", HOST)
+                self.contents[path] = self.contents[path][:length]
+
+    async def _replicate(self) -> None:
+        path = self.rng.choice(PATHS)
+        if path in self.contents:
+            await set_replication(self.cluster, self.rng.choice((3, 4)), path)
+
+    async def _delete(self) -> None:
+        path = self.rng.choice(PATHS)
+        namenode = self.cluster.namenodes[0].running.namenode
+        if await namenode.delete(namenode.caller(ROOT_USER), path, recursive=False):
+            del self.contents[path]
+            self.unsure.discard(path)
+
+    async def _kill(self, spare: str = "") -> None:
+        if self.harmed < 2 and len(self.cluster.datanodes) > 3:
+            process = self.rng.choice([each for each in self.cluster.datanodes if each.name != spare])
+            self.away.append(process.directory.name)
+            self.harmed += 1
+            await self.cluster.kill(process)
+
+    async def _back(self) -> None:
+        if self.away:
+            await self.cluster.start_datanode(self.away.pop())
+
+    async def _leader(self) -> None:
+        await self.cluster.start_namenode()
+        await self.cluster.kill(self.cluster.namenodes[0])
+
+    async def _flip(self) -> None:
+        if self.harmed < 2:
+            self.harmed += 1
+            damage(
+                self.rng.choice(self.cluster.datanodes),
+                lambda file: flip(file) if file.stat().st_size else None,
+            )
+
+    async def _turn(self) -> None:
+        await self.cluster.turn()
+
+    async def _advance(self) -> None:
+        """Let all become as it is wanted, with as many DataNodes as are there."""
+        self.cluster.clock.advance(self.rng.choice((1.0, 6.0, DEAD_S + 1)))
+        await self.cluster.turn()
+
+    async def rest(self) -> None:
+        """Have all back, and read all: nothing is lost, and all is as wanted."""
+        while self.away:
+            await self._back()
+        cluster = self.cluster
+        cluster.clock.advance(1300.0)  # whatever is open is recovered
+        await cluster.settle(4)
+        for _ in range(2):
+            for datanode in cluster.datanodes:  # as clients that read all that they can
+                for block in datanode.running.datanode.replicas.blocks():
+                    try:
+                        found = datanode.running.datanode.replicas.find(block)
+                        assert found is not None
+                        list(datanode.running.datanode.read_block(block, 0, found.length))
+                    except CorruptReplicaError:
+                        await datanode.running.datanode.found_corrupt(block)
+            cluster.clock.advance(1300.0)
+            await cluster.settle(8)
+        wrong = await cluster.wrong()
+        assert wrong == [], wrong
+        for path, data in self.contents.items():
+            found = await cluster.opened(path)
+            assert found == data if path not in self.unsure else data.startswith(found), path
+            self.contents[path] = found
+        self.unsure.clear()
+        self.harmed = 0
+
+
+async def troubled(directory: Path, seed: int, rounds: int, losses: float) -> None:
+    """Let trouble come, and rest, by turns."""
+    rng = random.Random(seed)
+    async with several(directory, namenodes=2, datanodes=5, seed=seed, losses=losses) as cluster:
+        trouble = Trouble(cluster, rng)
+        for _ in range(rounds):
+            for _ in range(12):
+                await trouble.step()
+            await trouble.rest()
+
+
+async def test_no_block_is_lost_in_trouble(tmp_path: Path) -> None:
+    """Whatever comes at once, as long as a good replica is left; and all is as wanted in the end."""
+    seed = random.randrange(10**9)
+    try:
+        await troubled(tmp_path, seed, 2, 0.02)
+    except BaseException as error:
+        error.add_note(f"seed {seed}")
+        raise
+
+
+@pytest.mark.long
+async def test_no_block_is_lost_in_long_trouble(tmp_path: Path) -> None:
+    """The same, for longer."""
+    for number in range(40):
+        seed = random.randrange(10**9)
+        try:
+            await troubled(tmp_path / str(number), seed, 5, 0.02)
+        except BaseException as error:
+            error.add_note(f"seed {seed}")
+            raise

@@ -77,6 +77,7 @@ class DataNode:
         self._holders: dict[str, None] = {}  # of uploads under way
         self._renewed_at = 0.0
         self._writing: dict[int, WritingReplica] = {}  # by block
+        self._left = {block for block, found in self._replicas.blocks().items() if not found.is_finalized}
 
     async def start(self) -> None:
         """Register, and report what is there."""
@@ -188,14 +189,14 @@ class DataNode:
         """End an upload, however it ends; what was being written stays to be recovered."""
         self._holders.pop(holder, None)
         if replica is not None:
-            replica.stop()
-            self._writing.pop(replica.block, None)
+            self.left(replica)
 
     def left(self, replica: WritingReplica) -> None:
         """Leave a replica as it is, to be recovered: nothing more comes for it."""
         replica.stop()
         if self._writing.get(replica.block) is replica:
             del self._writing[replica.block]
+            self._left.add(replica.block)
 
     def forget(self, block: int) -> None:
         """Delete what is here of a block that others hold."""
@@ -264,9 +265,14 @@ class DataNode:
 
     async def tidy(self) -> None:
         """Delete what was begun here, and left behind by a pipeline that went on without this DataNode."""
-        for block, found in self._replicas.blocks().items():
-            is_begun = not found.is_finalized and block not in self._writing
-            if is_begun and await self._namenode.may_go(block, self.name) and block not in self._writing:
+        for block in tuple(self._left):
+            found = self._replicas.find(block)
+            is_left = found is not None and not found.is_finalized and block not in self._writing
+            if is_left and not await self._namenode.may_go(block, self.name):
+                continue
+            self._left.discard(block)
+            found = self._replicas.find(block)
+            if found is not None and not found.is_finalized and block not in self._writing:
                 self._replicas.delete(block)
 
     async def found_corrupt(self, block: int) -> None:
@@ -279,7 +285,7 @@ class DataNode:
     def stop(self, block: int) -> Found | None:
         """Write a replica no further; return what is here of it."""
         if block in self._writing:
-            self._writing.pop(block).stop()  # its writer notices that when it goes on
+            self.left(self._writing[block])  # its writer notices that when it goes on
         return self._replicas.find(block)
 
     async def recover(self, block: int, stamp: int, length: int) -> None:
@@ -300,6 +306,8 @@ class DataNode:
             if block not in self._writing:
                 self._replicas.delete(block)
                 await self._namenode.deleted(self.name, block, self._ledger)
+        if self._together is not None:
+            await self.tidy()
 
     async def _recover(self, order: RecoveryOrder, claim: Claim | None) -> None:
         """Bring all replicas of a block to one length (BlockRecoveryWorker)."""

@@ -47,7 +47,6 @@ class Reporting:
     async def report(self) -> int:
         """Report the buckets that differ; return how many."""
         name = self._datanode.name
-        await self._datanode.tidy()
         numbers = {int(each) for each in await self._znodes.children(layout.inventory(name))}
         numbers |= {bucket_of(block) for block in self._datanode.replicas.blocks()}
         ordered = sorted(numbers)

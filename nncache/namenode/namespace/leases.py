@@ -239,8 +239,12 @@ class Recovered:
         return not self.datanodes
 
 
-def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) -> None:
+def commit_synchronization(
+    view: View, tx: Transaction, recovered: Recovered, *, is_watched: bool = False
+) -> None:
     """Take what a recovery came to, and close the file, unless another of its blocks is at no DataNode.
+
+    The replicas of a watched block are looked at from then on: those of some DataNodes may have been left out.
 
     Raises:
         Refusal: another recovery has begun since.
@@ -275,6 +279,8 @@ def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) ->
             tx.write(Create(f"{layout.DELETE}/{datanode}/{last.id}", b""))
         location = Location(file=file.id, targets=recovered.datanodes)
         tx.write(SetData(layout.location(last.id), encode(location), replicas.version))
+        if is_watched:
+            tx.write(look_again(last.id, replicas.waiting))
         done = Block(last.id, order.recovery_id, recovered.length, BlockState.COMPLETE)
         change_file(tx, chain, node, verify=False, blocks=(*file.blocks[:-1], done))
     if all(block.state is BlockState.COMPLETE for block in tx.now(node).blocks):

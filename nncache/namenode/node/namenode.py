@@ -636,7 +636,11 @@ class NameNode:
             file_system = FileSystem(FencedZnodes(self._fs.znodes, claim), self._fs.now_ms)
             file_system.ids = self._fs.ids
         await file_system.run_on(
-            recovered.order.file, "", lambda view, tx: leases.commit_synchronization(view, tx, recovered)
+            recovered.order.file,
+            "",
+            lambda view, tx: leases.commit_synchronization(
+                view, tx, recovered, is_watched=self._fleet is not None
+            ),
         )
 
     async def deletions(self, datanode: str) -> list[int]:
