@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from nncache.namenode.datanode.peers import PeerError, Peers
-from nncache.namenode.datanode.pipeline import Pipeline
+from nncache.namenode.datanode.pipeline import Here, Pipeline
 from nncache.namenode.datanode.recovery import decide_recovery
-from nncache.namenode.datanode.replicas import Found, Replicas, WritingReplica
+from nncache.namenode.datanode.replicas import CorruptReplicaError, Found, Replicas, WritingReplica
 from nncache.namenode.namespace.create import NewFile
 from nncache.namenode.namespace.inode import Block, BlockState, Inode
 from nncache.namenode.namespace.leases import Recovered
@@ -127,7 +127,11 @@ class DataNode:
         opened = await self._namenode.append(caller, path, holder, host)
         self._holders[holder] = None
         upload = Upload(self, self._namenode, path, holder, opened)
-        await upload.resume()
+        try:
+            await upload.resume()
+        except BaseException:
+            await upload.abort()
+            raise
         return upload
 
     async def renew_when_due(self, now: float) -> None:
@@ -170,11 +174,21 @@ class DataNode:
             raise io_error(f"block {block} is not being written here under the stamp {stamp}")
         return replica
 
-    def reopen(self, block: Block) -> WritingReplica:
-        """Go on with a replica."""
-        if self._replicas.find(block.id) is None:
-            raise io_error(f"Cannot append to a non-existent replica {block}")
-        self._writing[block.id] = replica = self._replicas.reopen(block.id, block.stamp)
+    async def reopen(self, block: Block, before: Block, targets: Sequence[str]) -> WritingReplica | None:
+        """Go on with a replica that was like this before; None: it is not good, and others of the targets are."""
+        found = self._replicas.find(block.id)
+        if self._together is None:
+            if found is None:
+                raise io_error(f"Cannot append to a non-existent replica {block}")
+        elif self.name not in targets or found is None or found.length != before.length:
+            return None
+        try:
+            self._writing[block.id] = replica = self._replicas.reopen(block.id, block.stamp)
+        except CorruptReplicaError as corrupt:
+            await self.found_corrupt(block.id)
+            if self._together is None:
+                raise io_error(f"Cannot append to a corrupt replica {block}: {corrupt}") from corrupt
+            return None
         return replica
 
     async def finish(self, replica: WritingReplica) -> Block:
@@ -326,7 +340,7 @@ class DataNode:
             return  # a later one is under way; or one that does not answer may have what is to be kept
         done: list[str] = []
         for name in outcome.datanodes:
-            with contextlib.suppress(PeerError):
+            with contextlib.suppress(PeerError, CorruptReplicaError):
                 if self._together is None:
                     self._replicas.recover(wanted.block, wanted.recovery_id, outcome.length)
                 elif name == self.name:
@@ -395,8 +409,8 @@ class Upload:
             block, targets = await self._namenode.reopen_block(
                 self._path, self._holder, blocks[-1], self._file.id
             )
-            own = self._datanode.reopen(block)
-            await self._begin(block, targets, own, since=blocks[-1].stamp)
+            own = await self._datanode.reopen(block, blocks[-1], targets)
+            await self._begin(block, targets, own, since=blocks[-1].stamp, length=blocks[-1].length)
 
     async def write_all(self, body: AsyncIterator[bytes]) -> None:
         """Write a body, and close the file.
@@ -422,8 +436,6 @@ class Upload:
             if self._pipeline is None:
                 block, targets = await self._next_block()
                 own = self._datanode.begin(block) if self._datanode.name in targets else None
-                if own is None:
-                    self._failed.add(self._datanode.name)
                 await self._begin(block, targets, own, since=block.stamp)
             assert self._pipeline is not None, "it was begun just now"
             room = self._file.block_size - self._pipeline.length
@@ -491,12 +503,19 @@ class Upload:
         )
 
     async def _begin(
-        self, block: Block, targets: tuple[str, ...], own: WritingReplica | None, *, since: int
+        self,
+        block: Block,
+        targets: tuple[str, ...],
+        own: WritingReplica | None,
+        *,
+        since: int,
+        length: int = 0,
     ) -> None:
         datanode = self._datanode
-        self._pipeline = Pipeline(
-            datanode.name, self, datanode.peers, datanode.replicas, block, targets, own, self._failed
-        )
+        if own is None:
+            self._failed.add(datanode.name)
+        here = Here(datanode.name, datanode.peers, datanode.replicas)
+        self._pipeline = Pipeline(here, self, block, targets, own, self._failed, length)
         await self._pipeline.open(since)
 
     async def _finish_block(self) -> None:

@@ -7,12 +7,13 @@ the block from its beginning, under another id.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
 from nncache.namenode.datanode.peers import Link, LinkError, Peers
-from nncache.namenode.datanode.replicas import Replicas, WritingReplica
+from nncache.namenode.datanode.replicas import CorruptReplicaError, Replicas, WritingReplica
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.refusal import io_error
 
@@ -33,6 +34,15 @@ class Writer(Protocol):
         """Delete what the own disk had taken of a block before it failed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The DataNode that takes the upload."""
+
+    name: str
+    peers: Peers | None  # None: it is the only one
+    replicas: Replicas
+
+
 class Pipeline:
     """Writes a block.
 
@@ -44,25 +54,24 @@ class Pipeline:
 
     def __init__(
         self,
-        name: str,
+        here: Here,
         writer: Writer,
-        peers: Peers | None,
-        replicas: Replicas,
         block: Block,
         targets: Sequence[str],
         own: WritingReplica | None,
         failed: set[str],
+        length: int = 0,
     ) -> None:
-        """Write through the DataNode of a `name`, whose `own` replica goes on where it is."""
+        """Write a block that has a `length`, with the `own` replica of the DataNode that is here, if it has one."""
         self.block = block
-        self.length = 0 if own is None else own.length
+        self.length = length
         self.failed = failed
-        self._name = name
+        self._name = here.name
         self._writer = writer
-        self._peers = peers
-        self._replicas = replicas
+        self._peers = here.peers
+        self._replicas = here.replicas
         self._since = block.stamp  # what has been written under an earlier stamp is not of this pipeline
-        self._chain = [each for each in targets if each != name]
+        self._chain = [each for each in targets if each != here.name]
         self._own = own
         self._kept = (
             block.id,
@@ -200,13 +209,16 @@ class Pipeline:
                 f"All datanodes are bad. Aborting: {self.block} has {self.length} bytes, of which {kept} can be sent "
                 f"again, and the next DataNode has {at}"
             )
-        for data in self._again(at, min(kept, self.length)):
-            await self._link.send(data)
-            at += len(data)
+        try:
+            for data in self._again(at, min(kept, self.length)):
+                await self._link.send(data)
+                at += len(data)
+        except CorruptReplicaError as corrupt:
+            raise io_error(f"All datanodes are bad. Aborting: {corrupt}") from corrupt
         if at < self.length:
             await self._link.send(part[at - self.length :])
 
     def _again(self, begin: int, end: int) -> Iterator[bytes]:
         block, _ = self._kept
         if begin < end:
-            yield from self._replicas.read_unchecked(block, begin, end)
+            yield from self._replicas.read_begun(block, begin, end)

@@ -159,17 +159,28 @@ class Replicas:
         """Give a replica that is being written another stamp."""
         self._rename(block, self._writing, stamp)
 
-    def read_unchecked(self, block: int, begin: int, end: int) -> Iterator[bytes]:
-        """Yield a part of a replica that is being written, whose last chunk has no CRC yet."""
-        with self._files(block)[0].open("rb") as file:
-            file.seek(begin)
-            while begin < end and (part := file.read(min(_AT_ONCE, end - begin))):
-                yield part
-                begin += len(part)
+    def read_begun(self, block: int, begin: int, end: int) -> Iterator[bytes]:
+        """Yield a part of a replica that is being written: its last chunk has no CRC yet.
+
+        Raises:
+            CorruptReplicaError: another chunk is not what was written.
+        """
+        checked = max(begin, end - end % CHUNK)
+        if begin < checked:
+            yield from self.read(block, begin, checked - begin)
+        if checked < end:
+            with self._files(block)[0].open("rb") as file:
+                file.seek(checked)
+                yield file.read(end - checked)
 
     def reopen(self, block: int, stamp: int) -> WritingReplica:
-        """Go on with a replica, under another stamp."""
+        """Go on with a replica, under another stamp.
+
+        Raises:
+            CorruptReplicaError: its last chunk, whose CRC is to be another one, is not what was written.
+        """
         length = self._length(block)
+        self._check_chunk(block, length)
         self._rename(block, self._writing, stamp)
         data, crcs = self._files(block)
         keep = length - length % CHUNK
@@ -208,7 +219,7 @@ class Replicas:
             file.seek(at)
             sums.seek(at // CHUNK * _CRC_BYTES)
             while at < end:
-                part = file.read(_AT_ONCE)
+                part = file.read(min(_AT_ONCE, end - at + -end % CHUNK))
                 if not part:
                     return
                 for start in range(0, len(part), CHUNK):
@@ -222,7 +233,12 @@ class Replicas:
         return self._files(block)[1].read_bytes()
 
     def recover(self, block: int, stamp: int, length: int) -> None:
-        """Cut a replica to a length, give it another stamp and make it whole."""
+        """Cut a replica to a length, give it another stamp and make it whole.
+
+        Raises:
+            CorruptReplicaError: the chunk that is cut, whose CRC is to be another one, is not what was written.
+        """
+        self._check_chunk(block, length)
         data, crcs = self._files(block)
         os.truncate(data, length)
         keep = length - length % CHUNK
@@ -235,6 +251,13 @@ class Replicas:
             if rest:
                 sums.write(_crc(rest))
         self._rename(block, self._finalized, stamp)
+
+    def _check_chunk(self, block: int, at: int) -> None:
+        """See that the chunk at an offset within it is what its CRC says. A new CRC would hide that it is not."""
+        keep = at - at % CHUNK
+        if at > keep:
+            for _ in self.read(block, keep, 1):
+                pass
 
     def move(self, block: int, stamp: int) -> None:
         """Make a replica whole."""

@@ -56,7 +56,7 @@ class BlockHandler:
             if "chain" in query:
                 return await self._chain(request, number, query)
             return await self._sent(request, number, query)
-        except (Refusal, CoordinationError, OSError) as error:
+        except (Refusal, CoordinationError, CorruptReplicaError, OSError) as error:
             return web.Response(status=500, text=str(error))
 
     async def _ordered(self, number: int, query: Mapping[str, str]) -> web.Response:
@@ -103,6 +103,7 @@ class BlockHandler:
         await socket.prepare(request)
         said: Mapping[str, object] = {"failed": self._datanode.name}
         link: Link | None = None
+        replica: WritingReplica | None = None
         try:
             with self._datanode.transferring():
                 replica = self._datanode.prepared(number, int(query["stamp"]))
@@ -110,14 +111,16 @@ class BlockHandler:
                 if chain:
                     block = Block(number, replica.stamp)
                     link = await self._peers.link(chain, block, int(query["since"]))
-                    for part in self._datanode.replicas.read_unchecked(number, link.has, replica.length):
+                    for part in self._datanode.replicas.read_begun(number, link.has, replica.length):
                         await link.send(part)
                 said = {"acknowledged": await self._taken(socket, replica, link)}
         except LinkError as failed:
             said = {"failed": failed.name}
-        except (Refusal, CoordinationError, ReplicaStoppedError, OSError) as error:
+        except (Refusal, CoordinationError, CorruptReplicaError, ReplicaStoppedError, OSError) as error:
             said = {"failed": self._datanode.name, "why": str(error)}
         finally:
+            if replica is not None:
+                self._datanode.left(replica)  # if it is not whole
             if link is not None:
                 await link.close()
         if not socket.closed:
@@ -141,5 +144,4 @@ class BlockHandler:
                 behind = () if link is None else await link.finish()
                 await self._datanode.finish(replica)
                 return [self._datanode.name, *behind]
-        self._datanode.left(replica)
         raise OSError("the DataNode before it has broken off")
