@@ -216,7 +216,7 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
         _znodes(spec.place, process) as znodes,
         datanode_on(znodes, process, spec, Clock()) as running,
         _turning(running.turn),
-        _turning(running.copy),
+        _turning(running.copy, at_once=False),
     ):
         yield running
 
@@ -355,9 +355,9 @@ async def _keep(znodes: LinearizableZnodes, path: str, data: bytes) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def _turning(turn: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+async def _turning(turn: Callable[[], Awaitable[None]], *, at_once: bool = True) -> AsyncIterator[None]:
     """Do what is done each second, from now on, the first time before the block begins."""
-    said = await _turn_once(turn, "")
+    said = await _turn_once(turn, "") if at_once else ""
     async with asyncio.TaskGroup() as group:
         turning = group.create_task(_turn(turn, said))
         try:

@@ -49,6 +49,9 @@ from nncache.namenode.node.resolving import Resolver
 _AT_ONCE: Final = 200
 """Blocks that a turn looks at; the next one goes on behind them."""
 
+_BUCKETS_AT_ONCE: Final = 64
+"""Buckets of a DataNode that a turn goes through, so that it ends."""
+
 _OF_ONE_STEP: Final = 40
 """Blocks of one transaction about a DataNode: three operations each."""
 
@@ -106,9 +109,8 @@ class Replicating:
         self._costing_itself = costing_itself
         self._limits = limits
         self._clock = DataNodeClock(limits.dead_after_s)
-        self._buried: dict[
-            str, int
-        ] = {}  # the dead of whom nothing is left, with the version of their record
+        # Buckets gone through of the dead, by the version of their record; -1: all, and nothing is left.
+        self._buried: dict[tuple[str, int], int] = {}
         self._whole_since: dict[str, float] = {}  # items whose block was seen to be complete
         self._after = ""  # the item that was looked at last
 
@@ -219,12 +221,19 @@ class Replicating:
     async def _bury(self, datanode: str) -> None:
         """Take what a dead DataNode had for gone, and have its blocks looked at; its record says if it returns."""
         record, heartbeat = await self._own.get_many([layout.health(datanode), layout.heartbeat(datanode)])
-        if record is None or heartbeat is not None or self._buried.get(datanode) == record.version:
+        if record is None or heartbeat is not None:
             return
-        guard = Check(record.path, record.version)
+        death, guard = (datanode, record.version), Check(record.path, record.version)
+        begin = self._buried.get(death, 0)
+        if begin < 0:
+            return  # nothing is left
         try:
-            for name in await self._children(layout.inventory(datanode)):
+            buckets = await self._children(layout.inventory(datanode))
+            for name in buckets[begin : begin + _BUCKETS_AT_ONCE]:
                 await self._empty(datanode, int(name), guard)
+            if begin + _BUCKETS_AT_ONCE < len(buckets):
+                self._buried[death] = begin + _BUCKETS_AT_ONCE
+                return
             for queue in (layout.copies(datanode), layout.deletions(datanode), layout.report(datanode)):
                 names = await self._children(queue)
                 for at in range(0, len(names), _OF_ONE_STEP):
@@ -232,7 +241,7 @@ class Replicating:
                     await self._own.commit([guard, *orders])
         except ZnodeError:
             return  # it has returned, or the next turn goes on
-        self._buried[datanode] = record.version
+        self._buried[death] = -1
 
     async def _empty(self, datanode: str, number: int, guard: Operation) -> None:
         while True:
@@ -276,7 +285,7 @@ class Replicating:
 
     async def _take_report(self, path: str, znodes: Znodes) -> None:
         datanode = path.rpartition("/")[2]
-        for name in sorted(await znodes.children(path)):
+        for name in sorted(await znodes.children(path))[:_BUCKETS_AT_ONCE]:
             with self._costing_itself(f"{path}/{name}"), suppress(ZnodeError, NotLeadingError):
                 while await self._take_bucket(datanode, int(name), znodes):
                     pass
