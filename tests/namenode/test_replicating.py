@@ -189,7 +189,7 @@ async def test_a_burial_stops_when_the_datanode_returns(tmp_path: Path) -> None:
 # ---- how many ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 1), (2, 4), (4, 2)])
+@pytest.mark.parametrize(("before", "after"), [(1, 3), (4, 2)])
 async def test_setting_the_replication_changes_the_replicas(before: int, after: int, tmp_path: Path) -> None:
     """Z19: upwards by copies; downwards by deletions."""
     async with several(tmp_path, datanodes=4) as cluster:
@@ -575,14 +575,14 @@ async def killed(
             process = cluster.datanodes[victim % len(cluster.datanodes)]
         process.member.die_at = (process.member.commits + commit, is_carried_out)
         with suppress(DeadError):
-            await cluster.settle(8)
+            await cluster.settle(6)
         process.member.die_at = None
         is_dead = process.member.is_dead
         if is_dead:
             await cluster.kill(process)
             if isinstance(process, DataNodeProcess):
                 await cluster.start_datanode(process.directory.name)
-        await cluster.settle(14)
+        await cluster.settle(12)
         assert await cluster.wrong() == [], (name, victim, commit, is_carried_out)
         assert (await cluster.opened("/f"))[:1000] == DATA[:1000]
         return is_dead
@@ -603,7 +603,7 @@ async def kill_at_each(directory: Path, name: str, victim: int | None, commits: 
 async def test_one_that_is_killed_is_followed(name: str, tmp_path: Path) -> None:
     """At some transaction of its work: nothing is lost, and no item of a queue is without an end."""
     rng = random.Random()
-    first = rng.randrange(6)
+    first = rng.randrange(2)
     assert await kill_at_each(tmp_path, name, None, range(first, first + 1)) > 0
     await kill_at_each(tmp_path, name, rng.randrange(5), range(1))
 
