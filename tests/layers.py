@@ -60,6 +60,7 @@ WITH_PROCESSES = (
     "tests/advisor/test_real_namenode.py",
     "tests/namenode/test_beside_a_namenode.py",
     "tests/namenode/test_crashes_on_zookeeper.py",
+    "tests/namenode/test_datanodes_on_zookeeper.py",
     "tests/namenode/test_light_cluster.py",
     "tests/namenode/test_listed_differences.py",
     "tests/namenode/test_many.py",

@@ -14,6 +14,8 @@ import click
 from nncache.coordination.errors import CoordinationError
 from nncache.errors import StartError
 from nncache.namenode.cluster import HOST
+from nncache.namenode.node.datanode_clock import DEAD_AFTER_S
+from nncache.namenode.node.replicating import ReplicationLimits
 from nncache.namenode.on_zookeeper import (
     DEFAULT_ROOT,
     DataNodeSpec,
@@ -47,14 +49,26 @@ _HOST: Final = click.option(
 @_HOST
 @click.option("--port", type=_PORT, default=0, help="Port of WebHDFS [default: a free one].")
 @click.option("--rpc-port", type=_PORT, default=0, help="Port of its RPC [default: a free one].")
-def namenode(*, zookeeper: str, zookeeper_root: str, host: str, port: int, rpc_port: int) -> None:
+@click.option(
+    "--datanode-dead-s",
+    type=click.FloatRange(min=0),
+    default=DEAD_AFTER_S,
+    show_default=True,
+    help="Seconds without a heartbeat after which a DataNode's replicas are made elsewhere. "
+    "A smaller value moves more data when a DataNode is restarted.",
+)
+def namenode(
+    *, zookeeper: str, zookeeper_root: str, host: str, port: int, rpc_port: int, datanode_dead_s: float
+) -> None:
     """Serve a namespace that is in ZooKeeper, as one of any number of NameNodes.
 
     Prints its addresses as one JSON object when it serves, and runs until Ctrl-C or SIGTERM. The first one of a
     namespace makes it. There is no authentication: see docs/namenode.md.
     """
     place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
-    _run(namenode_serving(NameNodeSpec(place=place, host=host, port=port, rpc_port=rpc_port)), place)
+    limits = ReplicationLimits(dead_after_s=datanode_dead_s)
+    spec = NameNodeSpec(place=place, host=host, port=port, rpc_port=rpc_port, replication=limits)
+    _run(namenode_serving(spec), place)
 
 
 @click.command()

@@ -18,24 +18,31 @@ from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, SetData, Znodes
 from nncache.namenode.cluster import HOST, TURN_EVERY_S, USERS, own_user
-from nncache.namenode.datanode.datanode import DataNode
+from nncache.namenode.datanode.datanode import DataNode, Together
 from nncache.namenode.datanode.peers import Peers
+from nncache.namenode.datanode.reporting import Reporting
 from nncache.namenode.listening import listening, listening_for_calls
 from nncache.namenode.namespace import layout
+from nncache.namenode.node.claims import Claims
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodeRecord, DataNodes
 from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.fsck import Audited, fsck
-from nncache.namenode.node.leading import Leader, NotLeadingError
+from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
 from nncache.namenode.node.lease_clock import LeaseLimits
+from nncache.namenode.node.ledger import Ledger
 from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
+from nncache.namenode.node.replicating import Replicating, ReplicationLimits
 from nncache.namenode.node.sweeping import Sweeper, alive
 from nncache.namenode.webhdfs.server import DataNodeHandler, NameNodeHandler
 
 DEFAULT_ROOT: Final = "/nncache-namenode"
 START_S: Final = 30.0
 """How long ZooKeeper may take to answer at the start."""
+
+FREE_STEP: Final = 64 * 1024 * 1024
+"""In what steps a DataNode says how much is free on its disk; with less than one it takes no new block."""
 
 _log = logging.getLogger(__name__)
 
@@ -76,6 +83,7 @@ class NameNodeSpec:
     users: Mapping[str, Sequence[str]] = field(default_factory=lambda: USERS)  # the same
     leases: LeaseLimits = field(default_factory=LeaseLimits)
     edits: EditsLimits = field(default_factory=EditsLimits)
+    replication: ReplicationLimits = field(default_factory=ReplicationLimits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +93,8 @@ class RunningNameNode:
     name: str
     znodes: LinearizableZnodes
     namenode: NameNode
+    datanodes: DataNodes
+    replicating: Replicating
     clock: Clock
     http: str
     rpc: str
@@ -107,9 +117,12 @@ class RunningDataNode:
     """A DataNode that serves."""
 
     datanode: DataNode
+    reporting: Reporting
     clock: Clock
     http: str
-    turn: Callable[[], Awaitable[None]]
+    znodes: LinearizableZnodes
+    turn: Callable[[], Awaitable[None]]  # what it does each second
+    copy: Callable[[], Awaitable[None]]  # the same, beside the other: it may take long
 
 
 @contextlib.asynccontextmanager
@@ -122,9 +135,20 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
         OSError: a port is taken.
     """
     name = f"nn-{uuid.uuid4().hex[:16]}"
+    async with (
+        _znodes(spec.place, name) as znodes,
+        namenode_on(znodes, name, spec, Clock()) as running,
+        _turning(running.turn),
+    ):
+        yield running
+
+
+@contextlib.asynccontextmanager
+async def namenode_on(
+    znodes: LinearizableZnodes, name: str, spec: NameNodeSpec, clock: Clock
+) -> AsyncIterator[RunningNameNode]:
+    """Serve on these znodes; what is done each second is the caller's."""
     async with contextlib.AsyncExitStack() as stack:
-        znodes = await stack.enter_async_context(_znodes(spec.place, name))
-        clock = Clock()
         file_system = FileSystem(znodes, clock.wall_ms)
         await file_system.format(spec.superuser, SUPERGROUP)
         shared = await _shared(znodes, _Shared(superuser=spec.superuser, groups=spec.users))
@@ -132,9 +156,18 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
             superuser=shared.superuser, groups=shared.groups, leases=spec.leases, edits=spec.edits
         )
         leader = Leader(znodes, name, clock.wall_ms)
-        namenode = NameNode(file_system, settings, clock, leader=leader)
-        sweeper = Sweeper(znodes, clock.now)
         datanodes = DataNodes({}, znodes)
+        namenode = NameNode(file_system, settings, clock, leader=leader, fleet=datanodes)
+        replicating = Replicating(
+            FencedZnodes(znodes, leader),
+            znodes,
+            datanodes,
+            Claims(znodes),
+            clock.now,
+            namenode.costing_itself,
+            spec.replication,
+        )
+        sweeper = Sweeper(znodes, clock.now)
         namespace = await file_system.namespace()
         enter = stack.enter_async_context
         rpc = await enter(listening_for_calls(namenode, namespace, spec.host, spec.rpc_port))
@@ -146,22 +179,25 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
             await _keep(znodes, layout.name_node(name), record)
             await _keep(znodes, alive(name), b"")
             await datanodes.look()
+            replicating.observe()
             await namenode.work()
+            await replicating.reports()
             if (await namenode.standing()).is_active:
+                await replicating.turn()
                 await sweeper.turn()
 
-        running = RunningNameNode(
+        yield RunningNameNode(
             name=name,
             znodes=znodes,
             namenode=namenode,
+            datanodes=datanodes,
+            replicating=replicating,
             clock=clock,
             http=http,
             rpc=rpc,
             superuser=shared.superuser,
             turn=turn,
         )
-        await enter(_turning(turn))
-        yield running
 
 
 @contextlib.asynccontextmanager
@@ -175,37 +211,83 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
         DoubledError: see there.
         OSError: a port is taken, or the directory cannot be used.
     """
+    process = f"{_identity(spec.directory)}-{uuid.uuid4().hex[:8]}"
+    async with (
+        _znodes(spec.place, process) as znodes,
+        datanode_on(znodes, process, spec, Clock()) as running,
+        _turning(running.turn),
+        _turning(running.copy, at_once=False),
+    ):
+        yield running
+
+
+@contextlib.asynccontextmanager
+async def datanode_on(
+    znodes: LinearizableZnodes, process: str, spec: DataNodeSpec, clock: Clock
+) -> AsyncIterator[RunningDataNode]:
+    """Serve on these znodes; what is done each second is the caller's."""
     name = _identity(spec.directory)
     async with contextlib.AsyncExitStack() as stack:
-        process = f"{name}-{uuid.uuid4().hex[:8]}"
-        znodes = await stack.enter_async_context(_znodes(spec.place, process))
-        clock = Clock()
         file_system = FileSystem(znodes, clock.wall_ms)
         shared = msgspec.json.decode((await znodes.get(layout.SETTINGS)).data, type=_Shared)
         settings = NameNodeSettings(superuser=shared.superuser, groups=shared.groups)
-        namenode = NameNode(file_system, settings, clock)
-        datanode = DataNode(name, namenode, spec.directory / "blocks")
         others = DataNodes({}, znodes)
-        handler = DataNodeHandler(datanode, namenode, Peers(namenode, others))
-        http = await stack.enter_async_context(listening(handler, spec.host, spec.port))
-        record = msgspec.json.encode(DataNodeRecord(http=http))
+        namenode = NameNode(file_system, settings, clock, fleet=others)
+        peers = Peers(namenode, others, name)
+        together = Together(peers, Ledger(znodes, name), Claims(znodes))
+        datanode = DataNode(name, namenode, spec.directory / "blocks", together=together)
+        http = await stack.enter_async_context(
+            listening(DataNodeHandler(datanode, namenode, peers), spec.host, spec.port)
+        )
         with contextlib.suppress(NodeExistsError):
-            await znodes.commit([Create(layout.health(name), record)])
+            await znodes.commit([Create(layout.health(name), msgspec.json.encode(DataNodeRecord(http=http)))])
         heartbeat = _Heartbeat(znodes, name, clock)
         while not await heartbeat.turn():  # noqa: ASYNC110 - ZooKeeper ends that of a process that was killed just now
             await asyncio.sleep(TURN_EVERY_S)
-        await znodes.commit([SetData(layout.health(name), record)])
         await datanode.start()
+        reporting = Reporting(znodes, datanode)
+        announced = 0  # the session in which the DataNode has said that it is there
+        said = b""
 
         async def turn() -> None:
-            await heartbeat.turn()
+            nonlocal announced, said
+            session = znodes.session_id
+            is_there = await heartbeat.turn()
+            record = msgspec.json.encode(_record(http, datanode))
+            if record != said or announced != session:
+                # Also after an absence in which it may have been taken for dead: nothing more is done about it then.
+                await znodes.commit([SetData(layout.health(name), record)])
+                said = record
+            if is_there and announced != session:
+                reporting.at_once()
+                announced = session
             await _keep(znodes, alive(process), b"")
             await others.look()
             await datanode.renew_when_due(clock.now())
+            await reporting.turn(clock.now())
             await datanode.work()
 
-        await stack.enter_async_context(_turning(turn))
-        yield RunningDataNode(datanode=datanode, clock=clock, http=http, turn=turn)
+        yield RunningDataNode(
+            datanode=datanode,
+            reporting=reporting,
+            clock=clock,
+            http=http,
+            znodes=znodes,
+            turn=turn,
+            copy=datanode.copy_blocks,
+        )
+
+
+def _record(http: str, datanode: DataNode) -> DataNodeRecord:
+    """Return what a DataNode says of itself; bytes in steps, so that they do not change all the time."""
+    capacity, free = datanode.replicas.free()
+    return DataNodeRecord(
+        http=http,
+        capacity=capacity,
+        free=free - free % FREE_STEP,
+        transfers=datanode.transfers,
+        failures=datanode.failures,
+    )
 
 
 async def fsck_of(place: Place, *, repair: bool) -> Audited:
@@ -273,9 +355,9 @@ async def _keep(znodes: LinearizableZnodes, path: str, data: bytes) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def _turning(turn: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+async def _turning(turn: Callable[[], Awaitable[None]], *, at_once: bool = True) -> AsyncIterator[None]:
     """Do what is done each second, from now on, the first time before the block begins."""
-    said = await _turn_once(turn, "")
+    said = await _turn_once(turn, "") if at_once else ""
     async with asyncio.TaskGroup() as group:
         turning = group.create_task(_turn(turn, said))
         try:

@@ -1,15 +1,18 @@
 """Servers of ZooKeeper in one process, each as far behind as chance has it; sessions with them."""
 
 import asyncio
+import contextlib
+import itertools
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from nncache.coordination.acl import OPEN, Acl
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.errors import ConnectionLostError, NodeExistsError
 from nncache.coordination.linearizable import LinearizableZnodes
-from nncache.coordination.zookeeper import Create, Operation, Znode, Znodes
+from nncache.coordination.zookeeper import Create, Delete, Operation, Znode, Znodes
 from tests.patience import HANG_S
 
 EMBEDDED: Final = "embedded"
@@ -26,6 +29,10 @@ async def made(store: str) -> Znodes:
     return znodes
 
 
+class DeadError(BaseException):
+    """The process has been killed: nothing of it goes on."""
+
+
 class Ensemble:
     """What all servers have agreed on."""
 
@@ -33,6 +40,27 @@ class Ensemble:
         self.rng = rng
         self.leader = EmbeddedZnodes()
         self.log: list[tuple[Operation, ...]] = []
+        self.owners: dict[str, int] = {}  # the sessions of what is ephemeral
+        self.sessions = itertools.count(1)
+
+    async def commit(self, operations: Sequence[Operation], session: int) -> None:
+        """Carry out a transaction of a session."""
+        plain = tuple(
+            replace(each, ephemeral=False) if isinstance(each, Create) else each for each in operations
+        )
+        await self.leader.commit(plain)
+        self.log.append(plain)
+        for each in operations:
+            if isinstance(each, Delete):
+                self.owners.pop(each.path, None)
+            if isinstance(each, Create) and each.ephemeral:
+                self.owners[each.path] = session
+
+    async def end(self, session: int) -> None:
+        """End a session, and what is ephemeral with it."""
+        owned = [path for path, owner in self.owners.items() if owner == session]
+        for path in owned:
+            await self.commit([Delete(path)], session)
 
 
 class Member:
@@ -40,12 +68,17 @@ class Member:
 
     Attributes:
         losses: the share of transactions whose reply is lost, half of them before they are carried out.
+        commits: the transactions so far that were carried out.
+        die_at: the number of a transaction at which the process ends, before or after it; from then on all calls do.
     """
 
     def __init__(self, ensemble: Ensemble, *, losses: float = 0.0) -> None:
         self.losses = losses
         self.connection_id = 1
-        self.session_id = 1
+        self.session_id = next(ensemble.sessions)
+        self.commits = 0
+        self.die_at: tuple[int, bool] | None = None  # the number, and whether it is carried out
+        self.is_dead = False
         self._ensemble = ensemble
         self._own = EmbeddedZnodes()
         self._applied = 0
@@ -56,6 +89,7 @@ class Member:
     async def sync(self, path: str) -> None:
         """Be as far as the leader was."""
         del path
+        self._live()
         await self._wait()
         end = len(self._ensemble.log)
         await self._wait()
@@ -64,7 +98,8 @@ class Member:
     async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
         """Read what there is here."""
         await self._fall_behind()
-        return await self._own.get_many(paths)
+        found = await self._own.get_many(paths)
+        return tuple(znode and self._owned(znode) for znode in found)
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
         """The same."""
@@ -73,7 +108,7 @@ class Member:
     async def get(self, path: str) -> Znode:
         """The same."""
         await self._fall_behind()
-        return await self._own.get(path)
+        return self._owned(await self._own.get(path))
 
     async def children(self, path: str) -> tuple[str, ...]:
         """The same."""
@@ -83,11 +118,17 @@ class Member:
     async def commit(self, operations: Sequence[Operation]) -> None:
         """Have the leader carry it out; what it answers is here by then."""
         await self._wait()
+        self._live()
+        is_last = self.die_at is not None and self.die_at[0] == self.commits
+        if is_last and self.die_at is not None and not self.die_at[1]:
+            self._die()
         is_lost = self._ensemble.rng.random() < self.losses
         if is_lost and self._ensemble.rng.random() < 0.5:
             self._lose()
-        await self._ensemble.leader.commit(operations)
-        self._ensemble.log.append(tuple(operations))
+        await self._ensemble.commit(operations, self.session_id)
+        self.commits += 1
+        if is_last:
+            self._die()
         end = len(self._ensemble.log)
         await self._wait()
         if is_lost:
@@ -100,12 +141,25 @@ class Member:
         names = path.strip("/").split("/")
         for depth in range(1, len(names) + 1):
             operation = (Create("/" + "/".join(names[:depth]), b""),)
-            try:
-                await self._ensemble.leader.commit(operation)
-            except NodeExistsError:
-                continue
-            self._ensemble.log.append(operation)
+            with contextlib.suppress(NodeExistsError):
+                await self._ensemble.commit(operation, self.session_id)
         await self._apply(len(self._ensemble.log))
+
+    async def expire(self) -> None:
+        """Have the session end, as after too long a pause; the process has another one then."""
+        await self._ensemble.end(self.session_id)
+        self.session_id = next(self._ensemble.sessions)
+
+    def _owned(self, znode: Znode) -> Znode:
+        return replace(znode, owner_session=self._ensemble.owners.get(znode.path, 0))
+
+    def _live(self) -> None:
+        if self.is_dead:
+            raise DeadError
+
+    def _die(self) -> None:
+        self.is_dead = True
+        raise DeadError
 
     def _lose(self) -> None:
         self.connection_id += 1

@@ -236,9 +236,10 @@ class Light:
 
 
 def _writing(upload: Upload) -> WritingReplica:
-    replica = upload._replica  # noqa: SLF001 - as above
-    assert replica is not None
-    return replica
+    pipeline = upload._pipeline  # noqa: SLF001 - as above
+    assert pipeline is not None
+    assert pipeline.own is not None
+    return pipeline.own
 
 
 async def answers_of_light(steps: list[Step], directory: Path, store: str = EMBEDDED) -> list[str]:

@@ -5,13 +5,15 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.audit import Kind
-from nncache.namenode.namespace.inode import Inode, Location, Recovery, encode
+from nncache.namenode.namespace.inode import Inode, Location, Recovery, Replica, encode
+from nncache.namenode.namespace.inventory import bucket_of, change_bucket
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.fsck import fsck
 from tests.namenode.fixture import Fixture, new_file
@@ -33,6 +35,10 @@ async def fixture(tmp_path: Path) -> Fixture:
         await upload.close()
     (await made.abandoned("/o", 10)).leave()
     await made.namenode.recover_lease(made.root, "/o", "other")
+    await made.znodes.commit([Create(layout.inventory("dn1"), b"")])
+    for path in ("/d/f", "/d/g"):
+        (block,) = (await inode(made, path)).blocks
+        await made.znodes.commit([change_bucket("dn1", bucket_of(block.id), {block.id: (1001, 4)}, None)])
     return made
 
 
@@ -49,6 +55,10 @@ async def broken(fixture: Fixture, kind: Kind) -> Sequence[Operation]:
     block = file.blocks[0].id
     gone = Inode(id=99999, parent=0, name="x", is_directory=False, owner="", group="", mode=0o644)
     order = Recovery(file=file.id, block=block, recovery_id=7)
+    bucket = layout.bucket("dn1", bucket_of(block))
+    stray = change_bucket("dn1", bucket_of(BLOCK), {BLOCK: (1001, 4)}, None)
+    wanted = msgspec.structs.replace(file, replication=2)
+    corrupt = encode(Replica(stamp=1001, length=4, is_corrupt=True))
     steps: dict[Kind, Sequence[Operation]] = {
         Kind.LOST: [Delete(layout.entry(directory.id, "f"))],
         Kind.DANGLING: [Create(layout.entry(directory.id, "x"), b"99999")],
@@ -56,10 +66,19 @@ async def broken(fixture: Fixture, kind: Kind) -> Sequence[Operation]:
         Kind.STRAY_DIRECTORY: [Create(layout.directory(99999), b"0")],
         Kind.STRAY_BLOCK: [
             Create(layout.location(BLOCK), encode(Location(file=other.id, targets=("dn1",)))),
-            Create(layout.replica(BLOCK, "dn1"), b"{}"),
+            Create(layout.replica(BLOCK, "dn1"), encode(Replica(stamp=1001, length=4))),
+            stray,
         ],
-        Kind.UNLOCATED: [Delete(layout.replica(block, "dn1")), Delete(layout.location(block))],
-        Kind.MISSING: [Delete(layout.replica(block, "dn1"))],
+        Kind.UNLOCATED: [
+            Delete(layout.replica(block, "dn1")),
+            Delete(layout.location(block)),
+            SetData(bucket, b"{}"),
+        ],
+        Kind.MISSING: [Delete(layout.replica(block, "dn1")), SetData(bucket, b"{}")],
+        Kind.CORRUPT: [SetData(layout.replica(block, "dn1"), corrupt), Create(layout.waiting(block), b"")],
+        Kind.REPLICAS: [SetData(layout.inode(file.id), encode(wanted))],
+        Kind.UNLISTED: [SetData(bucket, b"{}")],
+        Kind.UNCOUNTED: [stray],
         Kind.UNAVAILABLE: [Delete(layout.heartbeat("dn1"))],
         Kind.STRAY_LEASE: [Create(layout.leased(opened.holder, file.id), b"")],
         Kind.UNLEASED: [
@@ -75,6 +94,7 @@ async def broken(fixture: Fixture, kind: Kind) -> Sequence[Operation]:
 
 REPAIRED = {
     Kind.LOST, Kind.UNQUEUED, Kind.STRAY_DIRECTORY, Kind.STRAY_BLOCK, Kind.STRAY_LEASE, Kind.UNLEASED, Kind.STRAY_ORDER,
+    Kind.REPLICAS, Kind.UNLISTED, Kind.UNCOUNTED,
 }  # fmt: skip
 
 
@@ -100,6 +120,22 @@ async def test_what_is_wrong_is_found_and_repaired(kind: Kind, fixture: Fixture)
     await fixture.namenode.reclaim()
     if kind in REPAIRED:
         assert await fixture.orphans() == []
+
+
+async def test_a_copy_that_nothing_waits_for_is_withdrawn(fixture: Fixture) -> None:
+    """Such an order would make a replica that none looks at."""
+    block = (await inode(fixture, "/d/f")).blocks[0].id
+    await fixture.znodes.commit(
+        [
+            Create(layout.copies("dn1"), b""),
+            Create(layout.copy("dn1", block), b""),
+            Create(layout.waiting(block), b""),
+        ]
+    )
+    assert (await fsck(fixture.znodes, repair=True)).findings == ()
+    await fixture.znodes.commit([Delete(layout.waiting(block))])
+    assert [each.kind for each in (await fsck(fixture.znodes, repair=True)).repaired] == [Kind.STRAY_ORDER]
+    assert (await fsck(fixture.znodes, repair=True)).findings == ()
 
 
 async def test_a_corrupt_znode_costs_no_other(fixture: Fixture) -> None:
@@ -130,7 +166,7 @@ async def test_the_work_of_each_second_goes_on_beside_a_corrupt_znode(
     """Of a NameNode and of a DataNode; it is named once."""
     odd = [f"{layout.TREES}/0dd", f"{layout.RECOVER}/0dd", f"{layout.deletions('dn1')}/0dd"]
     await fixture.znodes.commit([Create(path, b"{") for path in odd])
-    block = (await inode(fixture, "/d/f")).blocks[0].id
+    block = (await inode(fixture, "/d/f")).blocks[0]
     assert await fixture.namenode.delete(fixture.root, "/d/f", recursive=False)
     for _ in range(2):
         await fixture.namenode.work()

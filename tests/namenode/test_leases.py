@@ -26,7 +26,7 @@ from nncache.coordination.zookeeper import SetData
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Block, encode
 from tests.namenode.ensemble import STORES, made
-from tests.namenode.fixture import HOST, A, B, Fixture, said
+from tests.namenode.fixture import HOST, A, B, Fixture, new_file, said
 from tests.namenode.leases import HARD_S, SOFT_S, answers_of_light, differences, script
 
 EXPIRED = "org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException"
@@ -169,3 +169,17 @@ async def test_a_takeover_renews_the_holders_lease(fixture: Fixture) -> None:
     assert "lease recovery is in progress" in await said(fixture.create("/f", B))
     assert "is currently owned by" in await said(fixture.create("/g", B))
     assert "is currently owned by" in await said(fixture.namenode.append(fixture.root, "/g", B, HOST))
+
+
+async def test_an_append_that_fails_keeps_no_lease_renewed(fixture: Fixture) -> None:
+    """At a DataNode whose replica is gone: the file is closed by its limits, not never."""
+    upload = await fixture.datanode.create(fixture.root, "/f", new_file(), HOST)
+    await upload.write(b"data")
+    await upload.close()
+    (block,) = (await fixture.namenode.blocks_of(fixture.root, "/f")).blocks
+    fixture.datanode.replicas.delete(block.id)
+    assert "non-existent replica" in await said(fixture.datanode.append(fixture.root, "/f", HOST))
+    (holder,) = await fixture.znodes.children(layout.LEASES)
+    before = (await fixture.znodes.get(f"{layout.LEASES}/{holder}")).version
+    await fixture.datanode.renew_when_due(10**9)
+    assert (await fixture.znodes.get(f"{layout.LEASES}/{holder}")).version == before

@@ -18,6 +18,7 @@ from nncache.coordination.zookeeper import SetData
 from nncache.namenode import on_zookeeper
 from nncache.namenode.cluster import LightCluster
 from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.making import Modes
 from nncache.namenode.namespace.refusal import Java
 from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
@@ -100,12 +101,12 @@ def test_a_file_of_blocks_at_two_datanodes_is_read_whole(many: ManyNameNodes) ->
     assert len(held) == 2, "both DataNodes hold some, but for one time in 128"
 
 
-def blocks_of(many: ManyNameNodes, number: int) -> list[int]:
+def blocks_of(many: ManyNameNodes, number: int) -> list[Block]:
     """Return the blocks of the first files below /parts."""
     namenode = many.namenodes[0].namenode
     caller = namenode.caller(many.superuser)
     files = [many.wait(namenode.blocks_of(caller, f"/parts/{each}")) for each in range(number)]
-    return [file.blocks[0].id for file in files]
+    return [file.blocks[0] for file in files]
 
 
 def test_one_namenode_is_active_and_each_serves(many: ManyNameNodes) -> None:

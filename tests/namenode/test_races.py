@@ -245,7 +245,7 @@ async def test_no_block_for_what_was_deleted(tmp_path: Path) -> None:
 
 
 class Moving(RacingZnodes):
-    """A store in which something happens after the first time that a znode is read alone."""
+    """A store in which something happens after the first read that begins with a znode."""
 
     def __init__(
         self, znodes: Znodes, path: str, happen: Callable[[], Coroutine[None, None, object]]
@@ -257,7 +257,7 @@ class Moving(RacingZnodes):
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
         """Read, and let it happen."""
         found = await super().get_many(paths)
-        if list(paths) == [self._path] and self._happen is not None:
+        if list(paths[:1]) == [self._path] and self._happen is not None:
             happen, self._happen = self._happen, None
             await happen()
         return found

@@ -78,6 +78,39 @@ def test_writing_goes_on_within_a_chunk(tmp_path: Path) -> None:
     assert list(tmp_path.glob("*/7*")) == []
 
 
+@pytest.mark.parametrize(
+    ("begin", "end"), [(0, 700), (512, 512), (600, 600), (1, 513), (600, 700), (0, 1), (0, 512)]
+)
+def test_a_begun_replica_is_read_as_far_as_it_has_come(begin: int, end: int, tmp_path: Path) -> None:
+    """Its last chunk has no CRC yet; a changed byte in another one is noticed."""
+    replicas = Replicas(tmp_path)
+    replica = replicas.create(BLOCK, 1001)
+    replica.write(DATA[:700])
+    assert b"".join(replicas.read_begun(BLOCK, begin, end)) == DATA[begin:end]
+    file = tmp_path / "rbw" / f"{BLOCK}_1001"
+    file.write_bytes(b"x" + DATA[1:700])
+    if begin < CHUNK <= end:
+        with pytest.raises(CorruptReplicaError):
+            b"".join(replicas.read_begun(BLOCK, begin, end))
+    replica.stop()
+
+
+def test_a_changed_byte_gets_no_new_crc(tmp_path: Path) -> None:
+    """Neither by an append nor by a truncation: the chunk whose CRC is written again is checked before."""
+    replicas = written(tmp_path, DATA)
+    file = tmp_path / "finalized" / f"{BLOCK}_1001"
+    file.write_bytes(DATA[:-1] + b"x")
+    with pytest.raises(CorruptReplicaError):
+        replicas.reopen(BLOCK, 1002)
+    file.write_bytes(DATA[: CHUNK + 1] + b"x" + DATA[CHUNK + 2 :])
+    with pytest.raises(CorruptReplicaError):
+        replicas.recover(BLOCK, 1002, CHUNK + 10)
+    assert replicas.find(BLOCK) == Found(1001, len(DATA), is_finalized=True)
+    file.write_bytes(DATA)
+    replicas.recover(BLOCK, 1002, CHUNK + 10)
+    assert b"".join(replicas.read(BLOCK, 0, CHUNK + 10)) == DATA[: CHUNK + 10]
+
+
 def test_a_replica_under_recovery_is_not_written(tmp_path: Path) -> None:
     """Its writer notices that when it goes on."""
     replica = Replicas(tmp_path).create(BLOCK, 1001)

@@ -6,23 +6,41 @@ For the NameNode an upload is a client with a lease of its own, as in HDFS.
 import asyncio
 import contextlib
 import hashlib
+import logging
 import random
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from nncache.namenode.datanode.peers import PeerError, Peers
+from nncache.namenode.datanode.pipeline import Here, Pipeline
 from nncache.namenode.datanode.recovery import decide_recovery
-from nncache.namenode.datanode.replicas import Replicas, WritingReplica
+from nncache.namenode.datanode.replicas import CorruptReplicaError, Found, Replicas, WritingReplica
 from nncache.namenode.namespace.create import NewFile
 from nncache.namenode.namespace.inode import Block, BlockState, Inode
+from nncache.namenode.namespace.leases import Recovered
 from nncache.namenode.namespace.permissions import Caller
 from nncache.namenode.namespace.refusal import Refusal, io_error
-from nncache.namenode.node.namenode import NameNode
+from nncache.namenode.node.claims import Claim, Claims
+from nncache.namenode.node.ledger import Ledger
+from nncache.namenode.node.namenode import NameNode, RecoveryOrder
+
+_log = logging.getLogger(__name__)
 
 RENEW_EVERY_S: Final = 30.0
 _COMPLETE_AGAIN_S: Final = (0.002, 0.004, 0.008, 0.016, 0.032)
 _EMPTY_MD5: Final = "70bc8f4b72a86921468bf8e8441dce51"
 """Of a file without a block: that of 32 zero bytes, as HDFS has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What a DataNode needs that is one of several."""
+
+    peers: Peers
+    ledger: Ledger
+    claims: Claims
 
 
 class StoppedError(Exception):
@@ -34,23 +52,65 @@ class DataNode:
 
     Attributes:
         stop_after: bytes of an upload after which it stops dead, as if the process had been killed; None: never.
+        transfers: uploads, reads and copies under way.
+        failures: of the disk, since it was started.
     """
 
-    def __init__(self, name: str, namenode: NameNode, directory: Path, *, is_durable: bool = True) -> None:
+    def __init__(
+        self,
+        name: str,
+        namenode: NameNode,
+        directory: Path,
+        *,
+        is_durable: bool = True,
+        together: Together | None = None,
+    ) -> None:
+        """Keep replicas in a directory; without `together` it is the only DataNode."""
         self.name = name
         self.stop_after: int | None = None
+        self.transfers = 0
+        self.failures = 0
         self._namenode = namenode
+        self._together = together
+        self._ledger = None if together is None else together.ledger
         self._replicas = Replicas(directory, is_durable=is_durable)
         self._holders: dict[str, None] = {}  # of uploads under way
         self._renewed_at = 0.0
         self._writing: dict[int, WritingReplica] = {}  # by block
+        self._left = {block for block, found in self._replicas.blocks().items() if not found.is_finalized}
 
     async def start(self) -> None:
         """Register, and report what is there."""
         await self._namenode.register(self.name)
+        if self._together is not None:
+            return  # it is reported where it is not what is known (`reporting.py`)
         for block, found in self._replicas.blocks().items():
             if found.is_finalized:
                 await self._report(Block(block, found.stamp, found.length))
+
+    @contextlib.contextmanager
+    def transferring(self) -> Iterator[None]:
+        """Count a transfer."""
+        self.transfers += 1
+        try:
+            yield
+        finally:
+            self.transfers -= 1
+
+    @property
+    def peers(self) -> Peers | None:
+        """What asks the others."""
+        return None if self._together is None else self._together.peers
+
+    @property
+    def replicas(self) -> Replicas:
+        """What is on the disk."""
+        return self._replicas
+
+    @property
+    def writing(self) -> Collection[int]:
+        """The blocks that are being written here."""
+        return self._writing.keys()
 
     # ---- uploads -------------------------------------------------------------------------------------------------
 
@@ -67,7 +127,11 @@ class DataNode:
         opened = await self._namenode.append(caller, path, holder, host)
         self._holders[holder] = None
         upload = Upload(self, self._namenode, path, holder, opened)
-        await upload.resume()
+        try:
+            await upload.resume()
+        except BaseException:
+            await upload.abort()
+            raise
         return upload
 
     async def renew_when_due(self, now: float) -> None:
@@ -77,16 +141,54 @@ class DataNode:
             for holder in tuple(self._holders):
                 await self._namenode.renew_lease(holder)
 
-    def begin(self, block: Block) -> WritingReplica:
-        """Begin a replica."""
-        self._writing[block.id] = replica = self._replicas.create(block.id, block.stamp)
+    def begin(self, block: Block) -> WritingReplica | None:
+        """Begin a replica; None: the disk does not take it, but others may."""
+        try:
+            self._writing[block.id] = replica = self._replicas.create(block.id, block.stamp)
+        except OSError:
+            if self._together is None:
+                raise
+            self.failures += 1
+            return None
         return replica
 
-    def reopen(self, block: Block) -> WritingReplica:
-        """Go on with a replica."""
-        if self._replicas.find(block.id) is None:
-            raise io_error(f"Cannot append to a non-existent replica {block}")
-        self._writing[block.id] = replica = self._replicas.reopen(block.id, block.stamp)
+    def prepare(self, block: int, stamp: int, since: int) -> int:
+        """Begin a replica that another DataNode sends, or go on with it; return how much of it is here.
+
+        What is here counts if it was written under the stamp `since`, or a later one. Raises Refusal: it is further.
+        """
+        found = self.stop(block)
+        if found is not None and found.stamp > stamp:
+            raise io_error(f"Replica of block {block} has stamp {found.stamp}, which is later than {stamp}")
+        if found is None or found.stamp < since:
+            replica = self._replicas.create(block, stamp)
+        else:
+            replica = self._replicas.reopen(block, stamp)
+        self._writing[block] = replica
+        return replica.length
+
+    def prepared(self, block: int, stamp: int) -> WritingReplica:
+        """Return a replica that was begun so. Raises Refusal: another pipeline has it."""
+        replica = self._writing.get(block)
+        if replica is None or replica.stamp != stamp:
+            raise io_error(f"block {block} is not being written here under the stamp {stamp}")
+        return replica
+
+    async def reopen(self, block: Block, before: Block, targets: Sequence[str]) -> WritingReplica | None:
+        """Go on with a replica that was like this before; None: it is not good, and others of the targets are."""
+        found = self._replicas.find(block.id)
+        if self._together is None:
+            if found is None:
+                raise io_error(f"Cannot append to a non-existent replica {block}")
+        elif self.name not in targets or found is None or found.length != before.length:
+            return None
+        try:
+            self._writing[block.id] = replica = self._replicas.reopen(block.id, block.stamp)
+        except CorruptReplicaError as corrupt:
+            await self.found_corrupt(block.id)
+            if self._together is None:
+                raise io_error(f"Cannot append to a corrupt replica {block}: {corrupt}") from corrupt
+            return None
         return replica
 
     async def finish(self, replica: WritingReplica) -> Block:
@@ -101,11 +203,22 @@ class DataNode:
         """End an upload, however it ends; what was being written stays to be recovered."""
         self._holders.pop(holder, None)
         if replica is not None:
-            replica.stop()
-            self._writing.pop(replica.block, None)
+            self.left(replica)
+
+    def left(self, replica: WritingReplica) -> None:
+        """Leave a replica as it is, to be recovered: nothing more comes for it."""
+        replica.stop()
+        if self._writing.get(replica.block) is replica:
+            del self._writing[replica.block]
+            self._left.add(replica.block)
+
+    def forget(self, block: int) -> None:
+        """Delete what is here of a block that others hold."""
+        self.stop(block)
+        self._replicas.delete(block)
 
     async def _report(self, block: Block) -> None:
-        if not await self._namenode.received(block, self.name):
+        if not await self._namenode.received(block, self.name, self._ledger):
             self._replicas.delete(block.id)
 
     @staticmethod
@@ -122,11 +235,15 @@ class DataNode:
         found = self._replicas.find(file.blocks[-1].id)
         return file.known_length + (0 if found is None else found.length)
 
-    def holds(self, block: int) -> bool:
-        """Tell whether there is a replica here."""
-        return self._replicas.find(block) is not None
+    def holds(self, block: Block) -> bool:
+        """Tell whether there is a replica here that can be read: of another stamp it may be another block's."""
+        found = self._replicas.find(block.id)
+        if found is None or self._together is None:
+            return found is not None
+        is_whole = block.state in {BlockState.COMPLETE, BlockState.COMMITTED}
+        return found.stamp >= block.stamp and (found.length >= block.length or not is_whole)
 
-    def parts(self, file: Inode, begin: int, length: int) -> Iterator[tuple[int, int, int]]:
+    def parts(self, file: Inode, begin: int, length: int) -> Iterator[tuple[Block, int, int]]:
         """Yield of which blocks a part of a file consists: each with where it begins in it, and its length."""
         at = 0
         for block in file.blocks:
@@ -134,7 +251,7 @@ class DataNode:
             size = block.length if block.state is BlockState.COMPLETE or found is None else found.length
             first, last = max(begin, at), min(begin + length, at + size)
             if first < last:
-                yield block.id, first - at, last - first
+                yield block, first - at, last - first
             at += size
 
     def read_block(self, block: int, begin: int, length: int) -> Iterator[bytes]:
@@ -143,8 +260,8 @@ class DataNode:
 
     def read(self, file: Inode, begin: int, length: int) -> Iterator[bytes]:
         """Yield a part of a file, all of which is here."""
-        for part in self.parts(file, begin, length):
-            yield from self._replicas.read(*part)
+        for block, first, size in self.parts(file, begin, length):
+            yield from self._replicas.read(block.id, first, size)
 
     def crcs(self, block: int) -> bytes:
         """Return all CRCs of a replica that is here."""
@@ -160,23 +277,112 @@ class DataNode:
         whole = hashlib.md5(sums, usedforsecurity=False).hexdigest()
         return f"MD5-of-{per_block}MD5-of-512CRC32", f"{512:08x}{per_block:016x}{whole}{0:08x}"
 
+    async def tidy(self) -> None:
+        """Delete what was begun here, and left behind by a pipeline that went on without this DataNode."""
+        for block in tuple(self._left):
+            found = self._replicas.find(block)
+            is_left = found is not None and not found.is_finalized and block not in self._writing
+            if is_left and not await self._namenode.may_go(block, self.name):
+                continue
+            self._left.discard(block)
+            found = self._replicas.find(block)
+            if found is not None and not found.is_finalized and block not in self._writing:
+                self._replicas.delete(block)
+
+    async def found_corrupt(self, block: int) -> None:
+        """Take down that a replica here is not what was written."""
+        self.failures += 1
+        await self._namenode.mark_corrupt(block, self.name)
+
     # ---- orders --------------------------------------------------------------------------------------------------
+
+    def stop(self, block: int) -> Found | None:
+        """Write a replica no further; return what is here of it."""
+        if block in self._writing:
+            self.left(self._writing[block])  # its writer notices that when it goes on
+        return self._replicas.find(block)
+
+    async def recover(self, block: int, stamp: int, length: int) -> None:
+        """Cut a replica, make it whole, and report it."""
+        self._replicas.recover(block, stamp, length)
+        await self._report(Block(block, stamp, length))
 
     async def work(self) -> None:
         """Recover and delete what the NameNode has in its queues for this DataNode."""
         for order in await self._namenode.orders(self.name):
-            if order.block in self._writing:
-                self._writing.pop(order.block).stop()  # its writer notices that when it goes on
-            outcome = decide_recovery(order, {self.name: self._replicas.find(order.block)})
-            if outcome is None:
+            if self._together is None:
+                await self._recover(order, None)
                 continue
-            if not outcome.is_empty:
-                self._replicas.recover(order.block, order.recovery_id, outcome.length)
-            await self._namenode.commit_synchronization(outcome)
+            async with self._together.claims.claimed("recover", order.znode) as claim:
+                if claim is not None:
+                    await self._recover(order, claim)
         for block in await self._namenode.deletions(self.name):
             if block not in self._writing:
                 self._replicas.delete(block)
-                await self._namenode.deleted(self.name, block)
+                await self._namenode.deleted(self.name, block, self._ledger)
+        if self._together is not None:
+            await self.tidy()
+
+    async def _recover(self, order: RecoveryOrder, claim: Claim | None) -> None:
+        """Bring all replicas of a block to one length (BlockRecoveryWorker)."""
+        wanted = order.recovery
+        found = {self.name: self.stop(wanted.block)}
+        others = [name for name in order.datanodes if name != self.name] if self.peers is not None else []
+        silent: list[str] = []
+        for name in others:
+            assert self.peers is not None, "there are no others without them"
+            try:
+                found[name] = await self.peers.stop(name, wanted.block)
+            except PeerError:
+                silent.append(name)
+        outcome = decide_recovery(wanted, found)
+        if outcome is None or (outcome.is_empty and silent):
+            return  # a later one is under way; or one that does not answer may have what is to be kept
+        done: list[str] = []
+        for name in outcome.datanodes:
+            with contextlib.suppress(PeerError, CorruptReplicaError):
+                if self._together is None:
+                    self._replicas.recover(wanted.block, wanted.recovery_id, outcome.length)
+                elif name == self.name:
+                    await self.recover(wanted.block, wanted.recovery_id, outcome.length)
+                else:
+                    await self._together.peers.recover(name, wanted.block, wanted.recovery_id, outcome.length)
+                done.append(name)
+        if done or outcome.is_empty:
+            await self._namenode.commit_synchronization(
+                Recovered(order=wanted, length=outcome.length, datanodes=tuple(done)), claim
+            )
+
+    async def copy_blocks(self) -> None:
+        """Copy the blocks that are ordered, one after the other; what fails is counted, and tried again later."""
+        for block, order in await self._namenode.copies(self.name):
+            stored = await self._namenode.block(block)
+            if stored is None:
+                await self._namenode.end_copy(order, has_failed=False)
+                continue
+            if block in self._writing:
+                continue
+            try:
+                with self.transferring():
+                    await self._copy(stored, order.path)
+            except (PeerError, OSError) as error:
+                _log.warning("%s could not be copied here: %s", stored, error)
+                await self._namenode.end_copy(order, has_failed=True)
+
+    async def _copy(self, block: Block, order: str) -> None:
+        assert self._together is not None, "there is no other DataNode to copy from"
+        replica = self._replicas.copy(block.id, block.stamp)
+        try:
+            async for part in self._together.peers.read(block, 0, block.length):
+                replica.write(part)
+        finally:
+            replica.stop()
+        replica.adopt()
+        if await self._namenode.received(block, self.name, self._ledger, order):
+            return
+        self._replicas.delete(
+            block.id
+        )  # it was withdrawn; if something was here before, the next report says so
 
 
 class Upload:
@@ -188,9 +394,10 @@ class Upload:
         self._path = path
         self._holder = holder
         self._file = file
-        self._replica: WritingReplica | None = None
+        self._pipeline: Pipeline | None = None
         self._last: Block | None = None  # the last block that is whole
         self._written = 0
+        self._failed: set[str] = set()  # DataNodes
 
     async def resume(self) -> None:
         """Go on with the last block, if it is not full."""
@@ -199,8 +406,11 @@ class Upload:
             return
         self._last = blocks[-1]
         if blocks[-1].length < self._file.block_size:
-            block = await self._namenode.begin_pipeline(self._path, self._holder, blocks[-1], self._file.id)
-            self._replica = self._datanode.reopen(block)
+            block, targets = await self._namenode.reopen_block(
+                self._path, self._holder, blocks[-1], self._file.id
+            )
+            own = await self._datanode.reopen(block, blocks[-1], targets)
+            await self._begin(block, targets, own, since=blocks[-1].stamp, length=blocks[-1].length)
 
     async def write_all(self, body: AsyncIterator[bytes]) -> None:
         """Write a body, and close the file.
@@ -223,18 +433,20 @@ class Upload:
         """Write what follows."""
         view = memoryview(data)
         while view:
-            if self._replica is None:
-                block = await self._namenode.add_block(self._path, self._holder, self._last, self._file.id)
-                self._replica = self._datanode.begin(block)
-            room = self._file.block_size - self._replica.length
+            if self._pipeline is None:
+                block, targets = await self._next_block()
+                own = self._datanode.begin(block) if self._datanode.name in targets else None
+                await self._begin(block, targets, own, since=block.stamp)
+            assert self._pipeline is not None, "it was begun just now"
+            room = self._file.block_size - self._pipeline.length
             part = bytes(view[:room])
-            self._replica.write(part)
+            await self._pipeline.write(part)
             view = view[room:]
             self._written += len(part)
             if self._datanode.stop_after is not None and self._written >= self._datanode.stop_after:
-                self.leave()
+                await self.abort()
                 raise StoppedError(f"{self._path}: stopped after {self._written} bytes")
-            if self._replica.length == self._file.block_size:
+            if self._pipeline.length == self._file.block_size:
                 await self._finish_block()
 
     async def close(self) -> None:
@@ -249,12 +461,67 @@ class Upload:
             f"Unable to close file because the last block {self._last} does not have enough number of replicas."
         )
 
+    async def abort(self) -> None:
+        """Break off, unless the file is closed."""
+        if self._pipeline is not None:
+            await self._pipeline.close()
+        self.leave()
+
     def leave(self) -> None:
         """End without closing the file: its lease goes on until a limit is over."""
-        self._datanode.leave(self._holder, self._replica)
-        self._replica = None
+        self._datanode.leave(self._holder, None if self._pipeline is None else self._pipeline.own)
+        self._pipeline = None
+
+    # ---- what a block needs (`pipeline.Writer`) -------------------------------------------------------------------
+
+    async def advance(self, block: Block, targets: tuple[str, ...]) -> None:
+        """Take the stamp with which the block goes on at these DataNodes."""
+        await self._namenode.update_pipeline(self._path, self._holder, block, targets, self._file.id)
+
+    async def instead(self, block: Block) -> tuple[Block, tuple[str, ...]]:
+        """Give another block for one that no DataNode takes, without those that have failed."""
+        await self._namenode.abandon_block(self._path, self._holder, block, self._file.id)
+        return await self._next_block()
+
+    async def acknowledge(self, replica: WritingReplica) -> None:
+        """Make the own replica whole, and report it. Raises OSError."""
+        await self._datanode.finish(replica)
+
+    async def forget(self, block: int) -> None:
+        """Delete what the own disk had taken of a block before it failed."""
+        self._datanode.forget(block)
+
+    async def _next_block(self) -> tuple[Block, tuple[str, ...]]:
+        name = self._datanode.name
+        return await self._namenode.place_block(
+            self._path,
+            self._holder,
+            self._last,
+            self._file.id,
+            first="" if name in self._failed else name,
+            excluded=frozenset(self._failed),
+        )
+
+    async def _begin(
+        self,
+        block: Block,
+        targets: tuple[str, ...],
+        own: WritingReplica | None,
+        *,
+        since: int,
+        length: int = 0,
+    ) -> None:
+        datanode = self._datanode
+        if own is None:
+            self._failed.add(datanode.name)
+        here = Here(datanode.name, datanode.peers, datanode.replicas)
+        self._pipeline = Pipeline(here, self, block, targets, own, self._failed, length)
+        await self._pipeline.open(since)
 
     async def _finish_block(self) -> None:
-        if self._replica is not None:
-            replica, self._replica = self._replica, None
-            self._last = await self._datanode.finish(replica)
+        if self._pipeline is not None:
+            pipeline, self._pipeline = self._pipeline, None
+            try:
+                self._last = await pipeline.finish()
+            finally:
+                await pipeline.close()

@@ -1,18 +1,30 @@
-"""Blocks that other DataNodes hold: asked over HTTP, since a file may lie at several (CONCAT, or an append)."""
+"""What DataNodes ask of each other, over HTTP: blocks, their recovery, and the chain that an upload goes through."""
 
-from collections.abc import AsyncIterator
-from typing import Final
+import asyncio
+import contextlib
+import json
+import zlib
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Final
 
 import aiohttp
+import msgspec
 
-from nncache.namenode.namespace.refusal import Refusal
+from nncache.namenode.datanode.replicas import Found
+from nncache.namenode.namespace.inode import Block
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.namenode import NameNode
 
 PATH: Final = "/block/"
-"""Before the id of the block that is asked for; `begin` and `length`, or `crcs`, say what of it."""
+"""Before the id of the block that is asked for."""
 
-_TIMEOUT: Final = aiohttp.ClientTimeout(total=None, sock_connect=5.0, sock_read=30.0)
+CRC_BYTES: Final = 4
+END: Final = "end"
+"""What ends a block in a chain; before it come its bytes, in messages that begin with their CRC."""
+
+SILENT_S: Final = 30.0
+"""A DataNode that does not go on for so long has failed."""
+
 _AT_ONCE: Final = 256 * 1024
 
 
@@ -20,31 +32,188 @@ class PeerError(Exception):
     """No DataNode that holds the block has answered, or one has broken off."""
 
 
-class Peers:
-    """Asks the other DataNodes."""
+class LinkError(Exception):
+    """A DataNode of a chain has failed."""
 
-    def __init__(self, namenode: NameNode, datanodes: DataNodes) -> None:
+    def __init__(self, name: str, why: object) -> None:
+        super().__init__(f"{name}: {why}")
+        self.name = name
+
+
+class Peers:
+    """Asks the other DataNodes.
+
+    Attributes:
+        silent_s: how long one may be silent.
+    """
+
+    def __init__(self, namenode: NameNode, datanodes: DataNodes, name: str = "") -> None:
+        """Ask for the DataNode of that name."""
+        self.silent_s = SILENT_S
         self._namenode = namenode
         self._datanodes = datanodes
+        self._name = name
 
-    async def read(self, block: int, begin: int, length: int) -> AsyncIterator[bytes]:
-        """Yield a part of a block. Raises PeerError."""
-        async for part in self._ask(block, f"begin={begin}&length={length}"):
-            yield part
+    # ---- reads ---------------------------------------------------------------------------------------------------
 
-    async def crcs(self, block: int) -> bytes:
+    async def read(self, block: Block, begin: int, length: int) -> AsyncIterator[bytes]:
+        """Yield a part of a block; where a DataNode breaks off, the next one goes on. Raises PeerError."""
+        end = begin + length
+        failed: list[str] = []
+        for name in await self._holders(block):
+            try:
+                async for part in self._get(name, block, f"begin={begin}&length={end - begin}"):
+                    yield part
+                    begin += len(part)
+                if begin == end:
+                    return
+            except PeerError as error:
+                failed.append(str(error))
+        raise PeerError(f"{block} is held by no DataNode that answers: {'; '.join(failed)}")
+
+    async def crcs(self, block: Block) -> bytes:
         """Return all CRCs of a block. Raises PeerError."""
-        return b"".join([part async for part in self._ask(block, "crcs=true")])
+        failed: list[str] = []
+        for name in await self._holders(block):
+            try:
+                return b"".join([part async for part in self._get(name, block, "crcs=true")])
+            except PeerError as error:
+                failed.append(str(error))
+        raise PeerError(f"{block} is held by no DataNode that answers: {'; '.join(failed)}")
 
-    async def _ask(self, block: int, query: str) -> AsyncIterator[bytes]:
+    async def _holders(self, block: Block) -> list[str]:
+        """Return the others that hold a block, those with the fewest transfers first."""
+        names = [name for name in await self._namenode.holders(block) if name != self._name]
+        if not all(name in self._datanodes.there for name in names):
+            await self._datanodes.look()  # one may have come since the last look
+        return self._datanodes.by_transfers(names)
+
+    async def _get(self, name: str, block: Block, query: str) -> AsyncIterator[bytes]:
         try:
-            address = await self._datanodes.for_reading(await self._namenode.holders(block))
-            url = f"http://{address}{PATH}{block}?{query}"
             async with (
-                aiohttp.ClientSession(timeout=_TIMEOUT, raise_for_status=True) as session,
-                session.get(url) as reply,
+                self._session() as session,
+                session.get(f"{self._url(name, block.id)}?stamp={block.stamp}&{query}") as reply,
             ):
                 async for part in reply.content.iter_chunked(_AT_ONCE):
                     yield part
-        except (aiohttp.ClientError, TimeoutError, Refusal) as error:
-            raise PeerError(f"block {block} is held by no DataNode that answers: {error}") from error
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise PeerError(f"{name}: {error!r}") from error
+
+    # ---- recovery ------------------------------------------------------------------------------------------------
+
+    async def stop(self, name: str, block: int) -> Found | None:
+        """Have a DataNode write a block no further; return what it has of it. Raises PeerError."""
+        answer = await self._post(name, block, "op=stop")
+        return None if answer is None else msgspec.convert(answer, Found)
+
+    async def recover(self, name: str, block: int, stamp: int, length: int) -> None:
+        """Have a DataNode cut a replica and make it whole; it has acknowledged that when this returns."""
+        await self._post(name, block, f"op=recover&stamp={stamp}&length={length}")
+
+    async def _post(self, name: str, block: int, query: str) -> Any:  # noqa: ANN401 - JSON
+        try:
+            async with (
+                self._session() as session,
+                session.post(f"{self._url(name, block)}?{query}") as reply,
+            ):
+                return await reply.json(content_type=None)
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            raise PeerError(f"{name}: {error!r}") from error
+
+    # ---- chains --------------------------------------------------------------------------------------------------
+
+    async def link(self, chain: Sequence[str], block: Block, since: int) -> "Link":
+        """Open a way through a chain of DataNodes, the nearest first. Raises LinkError.
+
+        What one of them has of the block counts if its stamp is `since` or a later one.
+        """
+        name, *behind = chain
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(self.silent_s):
+                    has = await self._post(name, block.id, f"op=prepare&stamp={block.stamp}&since={since}")
+                    session = await stack.enter_async_context(self._session())
+                    url = f"{self._url(name, block.id)}?stamp={block.stamp}&since={since}&chain={','.join(behind)}"
+                    socket = await session.ws_connect(url, max_msg_size=0)
+            except (PeerError, aiohttp.ClientError, TimeoutError) as error:
+                raise LinkError(name, repr(error)) from error
+            # Who is behind the next one is noticed by that one first.
+            return Link(name, socket, stack.pop_all(), int(has), self.silent_s * (1.5 + len(behind)))
+        raise AssertionError("the block above returns or raises")
+
+    def _session(self) -> aiohttp.ClientSession:
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=5.0, sock_read=self.silent_s)
+        return aiohttp.ClientSession(timeout=timeout, raise_for_status=True)
+
+    def _url(self, name: str, block: int) -> str:
+        found = self._datanodes.of([name])
+        if not found:
+            raise PeerError(f"{name}: it is not there")
+        return f"http://{found[0]}{PATH}{block}"
+
+
+class Link:
+    """The way of a block's bytes to the next DataNode of a chain, and through it to those behind.
+
+    Attributes:
+        has: how many bytes of the block the next one had when it was opened.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        socket: aiohttp.ClientWebSocketResponse,
+        stack: contextlib.AsyncExitStack,
+        has: int,
+        silent_s: float,
+    ) -> None:
+        self.has = has
+        self._name = name
+        self._socket = socket
+        self._stack = stack
+        self._silent_s = silent_s
+
+    async def send(self, data: bytes) -> None:
+        """Send what follows. Raises LinkError: who has failed."""
+        try:
+            async with asyncio.timeout(self._silent_s):
+                await self._socket.send_bytes(zlib.crc32(data).to_bytes(CRC_BYTES, "big") + data)
+        except (ConnectionError, TimeoutError) as error:
+            raise await self._failure(error) from error
+
+    async def finish(self) -> tuple[str, ...]:
+        """End the block; return who has acknowledged it. Raises LinkError: who has failed."""
+        try:
+            async with asyncio.timeout(self._silent_s):
+                await self._socket.send_str(END)
+                answer = await self._answer()
+        except (ConnectionError, TimeoutError) as error:
+            raise await self._failure(error) from error
+        if "failed" in answer:
+            await self.close()
+            raise LinkError(answer["failed"], "it has failed")
+        await self.close()
+        return tuple(answer["acknowledged"])
+
+    async def close(self) -> None:
+        """Break off. May be called again."""
+        with contextlib.suppress(ConnectionError, aiohttp.ClientError):
+            await self._stack.aclose()
+
+    async def _failure(self, error: Exception) -> LinkError:
+        """Return which one has failed: the next one, or one behind it that it has named."""
+        with contextlib.suppress(ConnectionError, TimeoutError, ValueError):
+            if not isinstance(error, TimeoutError):
+                async with asyncio.timeout(self._silent_s):
+                    answer = await self._answer()
+                    await self.close()
+                    return LinkError(answer.get("failed", self._name), "it has failed")
+        await self.close()
+        return LinkError(self._name, repr(error))
+
+    async def _answer(self) -> dict[str, Any]:
+        message = await self._socket.receive()
+        if message.type is not aiohttp.WSMsgType.TEXT:
+            raise ConnectionError("the connection has ended")
+        answer: dict[str, Any] = json.loads(message.data)
+        return answer

@@ -13,14 +13,17 @@ from nncache.namenode.namespace.leases import Recovered
 def decide_recovery(order: Recovery, found: Mapping[str, Found | None]) -> Recovered | None:
     """Return the length and the DataNodes that keep the block; None: a later recovery is under way, leave it.
 
-    If a replica is whole, its length counts, and those still being written take part that have the same; otherwise the
-    smallest length, which all have. A truncation gives the length itself.
+    Those with an older stamp than others were left behind by a pipeline that went on without them. If a replica is
+    whole, its length counts, and those still being written take part that have the same; otherwise the smallest length,
+    which all have. A truncation gives the length itself.
     """
     if any(replica is not None and replica.stamp > order.recovery_id for replica in found.values()):
         return None
     usable = {name: replica for name, replica in found.items() if replica is not None and replica.length > 0}
     if not usable:
         return Recovered(order=order)
+    newest = max(replica.stamp for replica in usable.values())
+    usable = {name: replica for name, replica in usable.items() if replica.stamp == newest}
     whole = {name: replica for name, replica in usable.items() if replica.is_finalized}
     length = min(replica.length for replica in (whole or usable).values())
     taking_part = {

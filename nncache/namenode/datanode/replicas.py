@@ -1,8 +1,8 @@
 """Replicas as files, with a CRC for each 512 bytes.
 
-`rbw/ID_STAMP` is being written, `finalized/ID_STAMP` is whole; beside each stands `ID_STAMP.crc`, 4 bytes big-endian
-for each chunk (CRC-32, one of HDFS's dfs.checksum.type). What was being written when the process stopped waits to be
-recovered: it counts as far as its CRCs say.
+`rbw/ID_STAMP` is being written, `finalized/ID_STAMP` is whole, `tmp/ID_STAMP` is a copy that is being made; beside each
+stands `ID_STAMP.crc`, 4 bytes big-endian for each chunk (CRC-32, one of HDFS's dfs.checksum.type). What was being
+written when the process stopped waits to be recovered: it counts as far as its CRCs say.
 """
 
 import os
@@ -69,6 +69,18 @@ class WritingReplica:
         self._close()
         self._replicas.move(self.block, self.stamp)
 
+    def adopt(self) -> None:
+        """Write the last CRC and put the copy in the place of what there was."""
+        self._close()
+        self._replicas.adopt(self.block, self.stamp)
+
+    def restamp(self, stamp: int) -> None:
+        """Go on under another stamp."""
+        if self._data.closed:
+            raise ReplicaStoppedError(f"block {self.block} is being recovered")
+        self._replicas.restamp(self.block, stamp)
+        self.stamp = stamp
+
     def stop(self) -> None:
         """Leave it as it is, to be recovered."""
         self._close()
@@ -98,13 +110,26 @@ class Replicas:
         self.is_durable = is_durable
         self._writing = directory / "rbw"
         self._finalized = directory / "finalized"
-        for each in (self._writing, self._finalized):
+        self._copying = directory / "tmp"
+        for each in (self._writing, self._finalized, self._copying):
             each.mkdir(parents=True, exist_ok=True)
+        for file in self._copying.iterdir():
+            file.unlink()
         self._stamps: dict[int, tuple[Path, int]] = {}
+        self.look()
+
+    def look(self) -> None:
+        """See what there is on the disk; it may have been lost or damaged."""
+        self._stamps.clear()
         for each in (self._writing, self._finalized):
             for file in each.glob("*[0-9]"):
                 block, _, stamp = file.name.partition("_")
                 self._stamps[int(block)] = (each, int(stamp))
+
+    def free(self) -> tuple[int, int]:
+        """Return how many bytes the disk has, and how many of them are free."""
+        found = os.statvfs(self._finalized)
+        return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
 
     def create(self, block: int, stamp: int) -> WritingReplica:
         """Begin a replica; what there was of it goes."""
@@ -113,12 +138,53 @@ class Replicas:
         data, crcs = self._files(block)
         return WritingReplica(self, block, stamp, data.open("wb", buffering=0), crcs.open("wb", buffering=0))
 
+    def copy(self, block: int, stamp: int) -> WritingReplica:
+        """Begin a copy; what there was of the block stays until the copy is whole."""
+        data, crcs = self._copies(block, stamp)
+        return WritingReplica(self, block, stamp, data.open("wb", buffering=0), crcs.open("wb", buffering=0))
+
+    def _copies(self, block: int, stamp: int) -> tuple[Path, Path]:
+        return self._copying / f"{block}_{stamp}", self._copying / f"{block}_{stamp}.crc"
+
+    def adopt(self, block: int, stamp: int) -> None:
+        """Put a copy in the place of what there was."""
+        if self._stamps.get(block) != (self._finalized, stamp):
+            self.delete(block)
+        self._stamps[block] = (self._finalized, stamp)
+        copy, crcs = self._copies(block, stamp)
+        for old, new in zip((crcs, copy), reversed(self._files(block)), strict=True):
+            old.replace(new)
+
+    def restamp(self, block: int, stamp: int) -> None:
+        """Give a replica that is being written another stamp."""
+        self._rename(block, self._writing, stamp)
+
+    def read_begun(self, block: int, begin: int, end: int) -> Iterator[bytes]:
+        """Yield a part of a replica that is being written: its last chunk has no CRC yet.
+
+        Raises:
+            CorruptReplicaError: another chunk is not what was written.
+        """
+        checked = max(begin, end - end % CHUNK)
+        if begin < checked:
+            yield from self.read(block, begin, checked - begin)
+        if checked < end:
+            with self._files(block)[0].open("rb") as file:
+                file.seek(checked)
+                yield file.read(end - checked)
+
     def reopen(self, block: int, stamp: int) -> WritingReplica:
-        """Go on with a whole replica, under another stamp."""
+        """Go on with a replica, under another stamp.
+
+        Raises:
+            CorruptReplicaError: its last chunk, whose CRC is to be another one, is not what was written.
+        """
         length = self._length(block)
+        self._check_chunk(block, length)
         self._rename(block, self._writing, stamp)
         data, crcs = self._files(block)
         keep = length - length % CHUNK
+        os.truncate(data, length)
         with data.open("rb") as file:
             file.seek(keep)
             chunk = file.read()
@@ -153,7 +219,7 @@ class Replicas:
             file.seek(at)
             sums.seek(at // CHUNK * _CRC_BYTES)
             while at < end:
-                part = file.read(_AT_ONCE)
+                part = file.read(min(_AT_ONCE, end - at + -end % CHUNK))
                 if not part:
                     return
                 for start in range(0, len(part), CHUNK):
@@ -167,7 +233,12 @@ class Replicas:
         return self._files(block)[1].read_bytes()
 
     def recover(self, block: int, stamp: int, length: int) -> None:
-        """Cut a replica to a length, give it another stamp and make it whole."""
+        """Cut a replica to a length, give it another stamp and make it whole.
+
+        Raises:
+            CorruptReplicaError: the chunk that is cut, whose CRC is to be another one, is not what was written.
+        """
+        self._check_chunk(block, length)
         data, crcs = self._files(block)
         os.truncate(data, length)
         keep = length - length % CHUNK
@@ -180,6 +251,13 @@ class Replicas:
             if rest:
                 sums.write(_crc(rest))
         self._rename(block, self._finalized, stamp)
+
+    def _check_chunk(self, block: int, at: int) -> None:
+        """See that the chunk at an offset within it is what its CRC says. A new CRC would hide that it is not."""
+        keep = at - at % CHUNK
+        if at > keep:
+            for _ in self.read(block, keep, 1):
+                pass
 
     def move(self, block: int, stamp: int) -> None:
         """Make a replica whole."""

@@ -6,7 +6,8 @@ Source: FSDirAttrOp and FSDirXAttrOp of Hadoop 3.5.0.
 from collections.abc import Sequence
 from typing import Final
 
-from nncache.namenode.namespace import events
+from nncache.coordination.zookeeper import Create
+from nncache.namenode.namespace import events, layout
 from nncache.namenode.namespace.create import check_replication
 from nncache.namenode.namespace.files import change_file, existing
 from nncache.namenode.namespace.inode import NO_QUOTA, ROOT_ID, UNLIMITED, Inode, Quota
@@ -82,8 +83,10 @@ def set_times(view: View, tx: Transaction, caller: Caller, mtime: int, atime: in
         tx.log(events.times_set(chain.path, mtime, atime))
 
 
-def set_replication(view: View, tx: Transaction, caller: Caller, replication: int) -> bool:
-    """Set a file's replication; False for what is no file."""
+def set_replication(
+    view: View, tx: Transaction, caller: Caller, replication: int, *, is_watched: bool = False
+) -> bool:
+    """Set a file's replication, and have the replicas of a watched one changed; False for what is no file."""
     (chain,) = view.chains
     check_replication(chain.asked, replication)
     check_traverse(caller, chain)
@@ -92,6 +95,8 @@ def set_replication(view: View, tx: Transaction, caller: Caller, replication: in
     if node is None or node.inode.is_directory:
         return False
     change_file(tx, chain, node, replication=replication)
+    if is_watched:
+        tx.write(Create(layout.waiting_file(node.inode.id, node.version), b""))
     tx.log(events.replication_set(chain.path, replication))
     return True
 

@@ -11,7 +11,18 @@ from enum import Enum
 
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation
 from nncache.namenode.namespace import layout
-from nncache.namenode.namespace.inode import LIMBO, ROOT_ID, BlockState, Inode, Location, Recovery
+from nncache.namenode.namespace.inode import (
+    LIMBO,
+    ROOT_ID,
+    Block,
+    BlockState,
+    Inode,
+    Location,
+    Recovery,
+    Replica,
+)
+from nncache.namenode.namespace.inventory import Contents, bucket_of, change_bucket
+from nncache.namenode.namespace.view import good_replicas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +33,18 @@ class Stored:
     entries: Mapping[tuple[int, str], int]  # by directory and name
     directories: AbstractSet[int]  # whose entries have a place
     locations: Mapping[int, Location]
-    held: Mapping[int, AbstractSet[str]]  # the DataNodes that hold each block
+    held: Mapping[int, Mapping[str, Replica]]  # the replicas of each block, by DataNode
     leases: Mapping[str, AbstractSet[int]]
     trees: AbstractSet[int]
     recoveries: Mapping[int, Recovery]
     deletions: Mapping[str, AbstractSet[int]]  # blocks that each DataNode may delete
     datanodes: AbstractSet[str]  # those that are there
+    waiting: AbstractSet[int] = frozenset()  # blocks and files whose replicas are to be looked at
+    copies: Mapping[str, AbstractSet[int]] = field(
+        default_factory=dict
+    )  # blocks that each DataNode is to copy
+    buckets: Mapping[str, Mapping[int, tuple[Contents, int]]] = field(default_factory=dict)
+    """Of the DataNodes that keep an inventory; each bucket with its version."""
     unreadable: AbstractSet[str]  # znodes that are nothing of this; what they are about is not known
 
 
@@ -42,9 +59,15 @@ class Kind(Enum):
     UNLOCATED = "a block without a location"
     MISSING = "a block that no DataNode holds"
     UNAVAILABLE = "a block whose DataNodes are not there"
+    CORRUPT = "a block of which no replica is good"
+    REPLICAS = "a block with other replicas than its file wants, that no queue has"
+    UNLISTED = "a replica that its DataNode does not list"
+    UNCOUNTED = "a replica that its DataNode lists, and that is neither counted nor to be deleted"
     STRAY_LEASE = "a lease of a file that is not open"
     UNLEASED = "an open file without its lease"
-    STRAY_ORDER = "an order to recover a block that is whole, or gone"
+    STRAY_ORDER = (
+        "an order to recover a block that is whole, or gone, or to copy one that does not wait for it"
+    )
     DOOMED = "a replica that is counted, and may be deleted"
     UNREADABLE = "a znode that cannot be read"
 
@@ -62,6 +85,7 @@ def audit(stored: Stored) -> Iterator[Finding]:
     """Yield what does not fit together."""
     yield from _tree(stored)
     yield from _blocks(stored)
+    yield from _inventories(stored)
     yield from _leases(stored)
     yield from _orders(stored)
     for path in stored.unreadable:
@@ -114,7 +138,7 @@ def _blocks(stored: Stored) -> Iterator[Finding]:
     for number, location in stored.locations.items():
         if (number, location.file) in owned:
             continue
-        held = stored.held.get(number, frozenset[str]())
+        held = stored.held.get(number, {})
         found = stored.inodes.get(location.file)
         guard = _absent(location.file) if found is None else (_unchanged(location.file, found[1]),)
         yield Finding(
@@ -134,16 +158,63 @@ def _blocks(stored: Stored) -> Iterator[Finding]:
     for inode, _ in stored.inodes.values():
         for block in inode.blocks:
             about = f"{block} of {layout.inode(inode.id)} ({inode.name})"
-            held = stored.held.get(block.id, frozenset[str]())
+            held = stored.held.get(block.id, {})
             if block.id not in stored.locations:
                 yield Finding(Kind.UNLOCATED, about)
             elif block.state is BlockState.COMPLETE and not held:
                 yield Finding(Kind.MISSING, about)
-            elif held and not held & stored.datanodes:
+            elif held and not held.keys() & stored.datanodes:
                 yield Finding(Kind.UNAVAILABLE, f"{about}: {', '.join(sorted(held))}")
             for name in held:
                 if block.id in stored.deletions.get(name, ()):
                     yield Finding(Kind.DOOMED, f"{about} at {name}")
+            if stored.buckets and held and block.state is BlockState.COMPLETE:
+                yield from _replicas(stored, inode, block)
+
+
+def _replicas(stored: Stored, inode: Inode, block: Block) -> Iterator[Finding]:
+    about = f"{block} of {layout.inode(inode.id)} ({inode.name})"
+    held = stored.held[block.id]
+    good = good_replicas(held, block)
+    if not good:
+        yield Finding(Kind.CORRUPT, about)
+    if len(good) == len(held) == inode.replication or {block.id, inode.id} & stored.waiting:
+        return
+    queue = Create(layout.waiting(block.id), b"")
+    repair = (_unchanged(inode.id, stored.inodes[inode.id][1]), queue)
+    yield Finding(
+        Kind.REPLICAS, f"{about}: {len(good)} good of {len(held)}, {inode.replication} wanted", repair
+    )
+
+
+def _inventories(stored: Stored) -> Iterator[Finding]:
+    """Compare what DataNodes list with what is counted; what is repaired there the next report sets right."""
+    counted: dict[str, dict[int, Replica]] = {name: {} for name in stored.buckets}
+    for block, held in stored.held.items():
+        for name, replica in held.items():
+            counted.setdefault(name, {})[block] = replica
+    for name, buckets in stored.buckets.items():
+        listed = {block for contents, _ in buckets.values() for block in contents}
+        for block in counted[name].keys() - listed:
+            contents, version = buckets.get(bucket_of(block), ({}, None))
+            replica = counted[name][block]
+            yield Finding(
+                Kind.UNLISTED,
+                f"{block} at {name}",
+                (
+                    change_bucket(
+                        name, bucket_of(block), {**contents, block: (replica.stamp, replica.length)}, version
+                    ),
+                ),
+            )
+        for block in listed - counted[name].keys() - stored.deletions.get(name, frozenset()):
+            if stored.unreadable & {layout.location(block), layout.replica(block, name)}:
+                continue
+            contents, version = buckets[bucket_of(block)]
+            left = {each: what for each, what in contents.items() if each != block}
+            yield Finding(
+                Kind.UNCOUNTED, f"{block} at {name}", (change_bucket(name, bucket_of(block), left, version),)
+            )
 
 
 def _leases(stored: Stored) -> Iterator[Finding]:
@@ -172,6 +243,11 @@ def _orders(stored: Stored) -> Iterator[Finding]:
             guard = _absent(order.file) if found is None else (_unchanged(order.file, found[1]),)
             path = f"{layout.RECOVER}/{block}"
             yield Finding(Kind.STRAY_ORDER, path, (*guard, Delete(path)))
+    for name, blocks in stored.copies.items():
+        for block in blocks - stored.waiting:
+            path = layout.copy(name, block)
+            absent = layout.waiting(block)
+            yield Finding(Kind.STRAY_ORDER, path, (Create(absent, b""), Delete(absent), Delete(path)))
 
 
 def _unchanged(number: int, version: int) -> Operation:

@@ -3,15 +3,17 @@
 Source: FSDirWriteFileOp of Hadoop 3.5.0, and how BlockManager commits and completes a block.
 """
 
-from typing import Final
+from collections.abc import Callable
+from enum import Enum
+from typing import Final, TypeAlias
 
 import msgspec
 
-from nncache.coordination.zookeeper import Create
+from nncache.coordination.zookeeper import Create, Delete, SetData
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.files import change_file
-from nncache.namenode.namespace.inode import Block, BlockState, Location, Replica, encode
-from nncache.namenode.namespace.leases import check_lease, close, drop_block, put_replica
+from nncache.namenode.namespace.inode import Block, BlockState, Inode, Location, encode
+from nncache.namenode.namespace.leases import check_lease, close, drop_block, is_held, look_again
 from nncache.namenode.namespace.making import NewId
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error
 from nncache.namenode.namespace.transaction import Transaction
@@ -22,6 +24,8 @@ MAX_BLOCKS: Final = 10_000
 
 FIRST_STAMP: Final = 1001
 
+Choose: TypeAlias = Callable[[int], tuple[str, ...]]
+
 
 def add_block(
     view: View,
@@ -29,10 +33,14 @@ def add_block(
     holder: str,
     previous: Block | None,
     file_id: int,
-    targets: tuple[str, ...],
+    choose: Choose,
     new_id: NewId,
+    *,
+    is_watched: bool = False,
 ) -> Block | Refusal:
     """Allocate the next block of a file; asked once more with the same `previous`, it is the same block.
+
+    `choose` says which DataNodes are to hold so many replicas; those of a watched block are looked at until all do.
 
     A Refusal is an answer after which something has changed: the block before is committed, and a quota has no room.
 
@@ -48,7 +56,7 @@ def add_block(
         is_full = last is not None and last.length >= node.inode.block_size
         if not (previous is None and is_full and last is not None and last.state is BlockState.COMPLETE):
             return _asked_again(chain, blocks, previous, last)
-    if len(blocks) > 1 and blocks[-2].state is not BlockState.COMPLETE:
+    if len(blocks) > 1 and not _is_replicated(view, blocks[-2]):
         raise Refusal(Java.NOT_REPLICATED_YET, f"Not replicated yet: {chain.path}")
     if len(blocks) >= MAX_BLOCKS:
         raise io_error(
@@ -61,7 +69,10 @@ def add_block(
         change_file(tx, chain, node, blocks=(*tx.now(node).blocks, block))
     except Refusal as refusal:
         return refusal
-    tx.write(Create(layout.location(block.id), encode(Location(file=node.inode.id, targets=targets))))
+    location = Location(file=node.inode.id, targets=choose(node.inode.replication))
+    tx.write(Create(layout.location(block.id), encode(location)))
+    if is_watched:
+        tx.write(Create(layout.waiting(block.id), b""))
     return block
 
 
@@ -88,8 +99,14 @@ def _is_same(one: Block | None, other: Block | None) -> bool:
 
 
 def commit_last(view: View, tx: Transaction, chain: Chain, node: Node, said: Block | None) -> None:
-    """Take the length of the last block from its writer; it is complete if a DataNode holds it."""
+    """Take the length of the last block from its writer; it is complete if a DataNode holds it.
+
+    So is one before it that was held by none when it was committed.
+    """
     blocks = tx.now(node).blocks
+    if len(blocks) > 1 and blocks[-2].state is BlockState.COMMITTED and _is_replicated(view, blocks[-2]):
+        blocks = (*blocks[:-2], msgspec.structs.replace(blocks[-2], state=BlockState.COMPLETE), blocks[-1])
+        tx.change(node, blocks=blocks)
     if said is None or not blocks or blocks[-1].state is BlockState.COMPLETE:
         return
     last = blocks[-1]
@@ -97,13 +114,17 @@ def commit_last(view: View, tx: Transaction, chain: Chain, node: Node, said: Blo
         raise io_error(f"Commit or complete block {said}, whereas it is under recovery.")
     if last.state is not BlockState.COMMITTED and not _is_same(said, last):
         raise io_error(f"Commit block with mismatching GS. NN has {last}, client submits {said}")
+    length = last.length if last.state is BlockState.COMMITTED else said.length  # what was said first holds
+    state = BlockState.COMPLETE if is_held(view, last) else BlockState.COMMITTED
+    committed = msgspec.structs.replace(last, length=length, state=state)
     replicas = view.replicas_of(last.id)
-    is_held = replicas is not None and bool(replicas.held)
-    state = BlockState.COMPLETE if is_held else BlockState.COMMITTED
-    if last.state is BlockState.COMMITTED:  # what was said first holds
-        committed = msgspec.structs.replace(last, state=state)
-    else:
-        committed = msgspec.structs.replace(last, length=said.length, state=state)
+    if (
+        replicas is not None
+        and replicas.waiting is not None
+        and state is BlockState.COMPLETE
+        and len(replicas.good(committed)) == len(replicas.held) == node.inode.replication
+    ):
+        tx.write(Delete(layout.waiting(last.id), replicas.waiting))  # nothing is left to be looked at
     change_file(tx, chain, node, verify=False, blocks=(*blocks[:-1], committed))
 
 
@@ -123,7 +144,7 @@ def complete(view: View, tx: Transaction, holder: str, last: Block | None, file_
         ):
             return True  # the answer to the first call was lost (HDFS-3031)
         raise
-    if len(node.inode.blocks) > 1 and node.inode.blocks[-2].state is not BlockState.COMPLETE:
+    if len(node.inode.blocks) > 1 and not _is_replicated(view, node.inode.blocks[-2]):
         return False
     commit_last(view, tx, chain, node, last)
     if any(block.state is not BlockState.COMPLETE for block in tx.now(node).blocks):
@@ -152,36 +173,36 @@ def fsync(view: View, tx: Transaction, holder: str, file_id: int, last_length: i
         tx.change(node, blocks=(*blocks[:-1], last))
 
 
-def received(view: View, tx: Transaction, block: Block, datanode: str) -> bool:
-    """Take down that a DataNode holds a block; False if no file has it any more: the replica may go."""
-    (chain,) = view.chains
-    node = chain.last
-    replicas = view.replicas_of(block.id)
-    if node is None or replicas is None:
-        return False
-    stored = next((each for each in node.inode.blocks if each.id == block.id), None)
+def _is_replicated(view: View, block: Block) -> bool:
+    return block.state is BlockState.COMPLETE or (
+        block.state is BlockState.COMMITTED and is_held(view, block)
+    )
+
+
+class Received(Enum):
+    """What a DataNode's report of a replica comes to."""
+
+    COUNTED = "a replica of a block of the file"
+    KEPT = "a replica that the recovery of the block may need"
+    UNWANTED = "the file does not have the block, or has it further: the replica may go"
+
+
+def judge_received(block: Block, file: Inode) -> Received:
+    """Say what is done with a replica that a DataNode holds, of a block that should be the file's."""
+    stored = next((each for each in file.blocks if each.id == block.id), None)
     if stored is None:
-        return False
-    if (
-        block.stamp < stored.stamp
-    ):  # one that is written further was to get the next stamp: recovery may need it
-        return stored.state in {BlockState.UNDER_CONSTRUCTION, BlockState.UNDER_RECOVERY}
-    put_replica(tx, block.id, replicas, datanode, Replica(stamp=block.stamp, length=block.length))
-    if stored.state is BlockState.COMMITTED and block.length == stored.length:
-        change_file(
-            tx,
-            chain,
-            node,
-            verify=False,
-            blocks=tuple(
-                msgspec.structs.replace(each, state=BlockState.COMPLETE) if each.id == block.id else each
-                for each in node.inode.blocks
-            ),
-        )
-    return True
+        return Received.UNWANTED
+    if block.stamp >= stored.stamp:
+        return Received.COUNTED
+    is_whole = stored.state in {BlockState.COMMITTED, BlockState.COMPLETE}
+    return (
+        Received.UNWANTED if is_whole else Received.KEPT
+    )  # one that is written further was to get the next stamp
 
 
-def begin_pipeline(view: View, tx: Transaction, holder: str, block: Block, file_id: int) -> Block:
+def begin_pipeline(
+    view: View, tx: Transaction, holder: str, block: Block, file_id: int, *, is_watched: bool = False
+) -> Block:
     """Give the last block of a file that is appended to its next stamp (updateBlockForPipeline, updatePipeline)."""
     (chain,) = view.chains
     node = check_lease(view, chain, holder, file_id)
@@ -190,4 +211,27 @@ def begin_pipeline(view: View, tx: Transaction, holder: str, block: Block, file_
         raise io_error(f"{block} does not exist or is not under Construction")
     begun = msgspec.structs.replace(blocks[-1], stamp=blocks[-1].stamp + 1)
     tx.change(node, blocks=(*blocks[:-1], begun))
+    replicas = view.replicas_of(block.id)
+    if is_watched and replicas is not None:
+        targets = tuple(sorted(replicas.good(blocks[-1])))
+        location = msgspec.structs.replace(replicas.location, targets=targets)
+        tx.write(SetData(layout.location(block.id), encode(location), replicas.version))
+        tx.write(look_again(block.id, replicas.waiting))
     return begun
+
+
+def update_pipeline(
+    view: View, tx: Transaction, holder: str, block: Block, targets: tuple[str, ...], file_id: int
+) -> None:
+    """Take the stamp with which a last block is written on, without the DataNodes that have failed (updatePipeline)."""
+    (chain,) = view.chains
+    node = check_lease(view, chain, holder, file_id)
+    blocks = node.inode.blocks
+    replicas = view.replicas_of(block.id)
+    if not blocks or blocks[-1].id != block.id or blocks[-1].stamp >= block.stamp or replicas is None:
+        raise io_error(f"Update {blocks[-1] if blocks else 'null'} but the new block is {block}")
+    tx.change(node, blocks=(*blocks[:-1], msgspec.structs.replace(blocks[-1], stamp=block.stamp)))
+    # Those that have failed may still have a part of it: that is deleted with the block.
+    kept = (*targets, *(name for name in replicas.location.targets if name not in targets))
+    location = msgspec.structs.replace(replicas.location, targets=kept)
+    tx.write(SetData(layout.location(block.id), encode(location), replicas.version))

@@ -39,7 +39,7 @@ def concat(view: View, tx: Transaction, caller: Caller) -> None:
             replicas = view.replicas_of(block.id)
             if replicas is not None:
                 location = Location(file=node.inode.id, targets=replicas.location.targets)
-                tx.write(SetData(layout.location(block.id), encode(location)))
+                tx.write(SetData(layout.location(block.id), encode(location), replicas.version))
         tx.remove(source)
     change_file(tx, target, node, blocks=tuple(blocks), mtime=tx.now_ms)
     tx.touch(node.inode.parent)

@@ -114,11 +114,12 @@ class Location(msgspec.Struct, frozen=True, kw_only=True):
     targets: tuple[str, ...]
 
 
-class Replica(msgspec.Struct, frozen=True, kw_only=True):
+class Replica(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a DataNode says that it holds."""
 
     stamp: int
     length: int
+    is_corrupt: bool = False  # it was found not to be what was written
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,14 +131,28 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     truncate_to: int = -1
 
 
+class Copying(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An order to a DataNode: copy a block from another one."""
+
+    failures: int = 0
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A block whose replicas are to be looked at."""
+
+    failed: tuple[str, ...] = ()  # DataNodes that could not copy it
+
+
 _INODES: Final = msgspec.json.Decoder(Inode)
 _LOCATIONS: Final = msgspec.json.Decoder(Location)
 _REPLICAS: Final = msgspec.json.Decoder(Replica)
 _RECOVERIES: Final = msgspec.json.Decoder(Recovery)
+_COPYING: Final = msgspec.json.Decoder(Copying)
+_WAITING: Final = msgspec.json.Decoder(Waiting)
 _ENCODER: Final = msgspec.json.Encoder()
 
 
-def encode(value: Inode | Location | Replica | Recovery) -> bytes:
+def encode(value: Inode | Location | Replica | Recovery | Copying | Waiting) -> bytes:
     """Return the JSON that a znode keeps."""
     return _ENCODER.encode(value)
 
@@ -160,3 +175,13 @@ def parse_replica(data: bytes) -> Replica:
 def parse_recovery(data: bytes) -> Recovery:
     """Read an order to recover a block."""
     return _RECOVERIES.decode(data)
+
+
+def parse_copying(data: bytes) -> Copying:
+    """Read an order to copy a block."""
+    return _COPYING.decode(data)
+
+
+def parse_waiting(data: bytes) -> Waiting:
+    """Read what is known of a block whose replicas are to be looked at; at first nothing is."""
+    return _WAITING.decode(data) if data else Waiting()

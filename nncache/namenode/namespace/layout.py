@@ -11,12 +11,18 @@
 | /work_queues/trees/ID          | nothing: detached, to be reclaimed   |                                |
 | /work_queues/recover/BLOCK     | an order to recover the block        |                                |
 | /work_queues/delete/DN/BLOCK   | nothing: the replica may go          |                                |
+| /work_queues/wait_for_acks/ITEM| a block or FILE-VERSION: its         |                                |
+|                                | replicas are to be looked at         |                                |
+| /work_queues/replicate/DN/BLOCK| how often the copy has failed        |                                |
+| /work_queues/block_reports/DN  | nothing                              | buckets that differ            |
+| /work_queues/claims/CLAIM      | ephemeral: QUEUE-ITEM-SESSION works  |                                |
 | /edits                         | the first segment kept, its number   |                                |
 | /edits/SEGMENT/e-NUMBER        | the events of one edit; sequential   |                                |
 | /ids                           | the next id that is not taken        |                                |
 | /version                       | which namespace this is              |                                |
 | /settings                      | what all processes must agree on     |                                |
-| /health/DN                     | where the DataNode is                | `heartbeat`, ephemeral         |
+| /health/DN                     | where the DataNode is, and its state | `heartbeat`, ephemeral         |
+| /health/DN/blocks/BUCKET       | which replicas the DataNode has      |                                |
 | /name_nodes/NAME               | where the NameNode is; ephemeral     |                                |
 | /active                        | the leader's name; ephemeral         |                                |
 | /epoch                         | how often one was elected, and when  |                                |
@@ -37,6 +43,10 @@ WORK_QUEUES: Final = "/work_queues"
 TREES: Final = f"{WORK_QUEUES}/trees"
 RECOVER: Final = f"{WORK_QUEUES}/recover"
 DELETE: Final = f"{WORK_QUEUES}/delete"
+WAIT_FOR_ACKS: Final = f"{WORK_QUEUES}/wait_for_acks"
+REPLICATE: Final = f"{WORK_QUEUES}/replicate"
+BLOCK_REPORTS: Final = f"{WORK_QUEUES}/block_reports"
+CLAIMS: Final = f"{WORK_QUEUES}/claims"
 SNAPSHOTTABLE: Final = "/snapshottable"
 EDITS: Final = "/edits"
 IDS: Final = "/ids"
@@ -56,6 +66,10 @@ ROOTS: Final = (
     TREES,
     RECOVER,
     DELETE,
+    WAIT_FOR_ACKS,
+    REPLICATE,
+    BLOCK_REPORTS,
+    CLAIMS,
     SNAPSHOTTABLE,
     HEALTH,
     NAME_NODES,
@@ -107,6 +121,51 @@ def heartbeat(datanode: str) -> str:
 def deletions(datanode: str) -> str:
     """Return where the replicas are named that a DataNode may delete."""
     return f"{DELETE}/{datanode}"
+
+
+def deletion(datanode: str, block: int) -> str:
+    """Return what lets a DataNode delete a replica."""
+    return f"{DELETE}/{datanode}/{block}"
+
+
+def waiting(block: int) -> str:
+    """Return what is there while a block's replicas are to be looked at."""
+    return f"{WAIT_FOR_ACKS}/{block}"
+
+
+def waiting_file(file: int, version: int) -> str:
+    """Return the same for all blocks of a file, of which this version of its inode is to be looked at."""
+    return f"{WAIT_FOR_ACKS}/{file}-{version}"
+
+
+def copies(datanode: str) -> str:
+    """Return where the blocks are named that a DataNode is to copy to itself."""
+    return f"{REPLICATE}/{datanode}"
+
+
+def copy(datanode: str, block: int) -> str:
+    """Return the order to copy a block to a DataNode."""
+    return f"{REPLICATE}/{datanode}/{block}"
+
+
+def inventory(datanode: str) -> str:
+    """Return where it stands which replicas a DataNode has."""
+    return f"{HEALTH}/{datanode}/blocks"
+
+
+def bucket(datanode: str, number: int) -> str:
+    """Return a part of that."""
+    return f"{HEALTH}/{datanode}/blocks/{number}"
+
+
+def report(datanode: str) -> str:
+    """Return where a DataNode's report is."""
+    return f"{BLOCK_REPORTS}/{datanode}"
+
+
+def claim(queue: str, item: str, session: int) -> str:
+    """Return what is there while a session works on an item of a queue."""
+    return f"{CLAIMS}/{queue}-{item}-{session:x}"
 
 
 def name_node(name: str) -> str:

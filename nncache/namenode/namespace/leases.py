@@ -10,15 +10,15 @@ from enum import Enum
 
 import msgspec
 
-from nncache.coordination.zookeeper import Create, Delete, SetData
+from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
 from nncache.hadoop.events import Close
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.files import change_file, file_of
-from nncache.namenode.namespace.inode import Block, BlockState, Inode, Recovery, Replica, encode
+from nncache.namenode.namespace.inode import Block, BlockState, Inode, Location, Recovery, Replica, encode
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, check_traverse
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
-from nncache.namenode.namespace.view import Chain, Node, Replicas, View
+from nncache.namenode.namespace.view import Chain, Node, View
 
 
 class Purpose(Enum):
@@ -147,9 +147,9 @@ def release(view: View, tx: Transaction, chain: Chain, node: Node, new_holder: s
             f"{chain.path} but file is already closed."
         )
     last = blocks[-1]
-    has_penultimate = len(blocks) == 1 or _is_held(view, blocks[-2])
+    has_penultimate = len(blocks) == 1 or is_held(view, blocks[-2])
     if last.state is BlockState.COMMITTED:
-        if has_penultimate and _is_held(view, last):
+        if has_penultimate and is_held(view, last):
             close(tx, chain, node)
             return True
         if not has_penultimate:
@@ -169,9 +169,12 @@ def release(view: View, tx: Transaction, chain: Chain, node: Node, new_holder: s
     return False
 
 
-def _is_held(view: View, block: Block) -> bool:
+def is_held(view: View, block: Block) -> bool:
+    """Tell whether a block is minimally replicated: a DataNode holds it, under its stamp or the next one."""
     replicas = view.replicas_of(block.id)
-    return replicas is not None and bool(replicas.held)
+    return replicas is not None and any(
+        replica.stamp >= block.stamp and not replica.is_corrupt for replica in replicas.held.values()
+    )
 
 
 def _begin_recovery(tx: Transaction, chain: Chain, node: Node, last: Block) -> None:
@@ -206,12 +209,20 @@ def drop_block(view: View, tx: Transaction, block: Block) -> None:
         tx.write(Create(f"{layout.DELETE}/{datanode}/{block.id}", b""))
     tx.write(*(Delete(layout.replica(block.id, datanode)) for datanode in replicas.held))
     tx.write(Delete(layout.location(block.id)))
+    if replicas.waiting is not None:
+        tx.write(Delete(layout.waiting(block.id)))
 
 
-def put_replica(tx: Transaction, block: int, replicas: Replicas, datanode: str, replica: Replica) -> None:
-    """Take down that a DataNode holds a replica."""
+def look_again(block: int, waiting: int | None) -> Operation:
+    """Return what has a block's replicas looked at, from now on: what ends that at this moment is refused."""
+    path = layout.waiting(block)
+    return Create(path, b"") if waiting is None else SetData(path, b"")
+
+
+def put_replica(block: int, datanode: str, replica: Replica, *, is_held: bool) -> Operation:
+    """Return what takes down that a DataNode holds a replica."""
     path, data = layout.replica(block, datanode), encode(replica)
-    tx.write(SetData(path, data) if datanode in replicas.held else Create(path, data))
+    return SetData(path, data) if is_held else Create(path, data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,8 +239,12 @@ class Recovered:
         return not self.datanodes
 
 
-def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) -> None:
+def commit_synchronization(
+    view: View, tx: Transaction, recovered: Recovered, *, is_watched: bool = False
+) -> None:
     """Take what a recovery came to, and close the file, unless another of its blocks is at no DataNode.
+
+    The replicas of a watched block are looked at from then on: those of some DataNodes may have been left out.
 
     Raises:
         Refusal: another recovery has begun since.
@@ -257,9 +272,15 @@ def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) ->
         assert replicas is not None, "the block of a file has a location"
         replica = Replica(stamp=order.recovery_id, length=recovered.length)
         for datanode in recovered.datanodes:
-            put_replica(tx, last.id, replicas, datanode, replica)
+            tx.write(put_replica(last.id, datanode, replica, is_held=datanode in replicas.held))
         for datanode in replicas.held.keys() - set(recovered.datanodes):
             tx.write(Delete(layout.replica(last.id, datanode)))
+        for datanode in {*replicas.location.targets, *replicas.held} - set(recovered.datanodes):
+            tx.write(Create(f"{layout.DELETE}/{datanode}/{last.id}", b""))
+        location = Location(file=file.id, targets=recovered.datanodes)
+        tx.write(SetData(layout.location(last.id), encode(location), replicas.version))
+        if is_watched:
+            tx.write(look_again(last.id, replicas.waiting))
         done = Block(last.id, order.recovery_id, recovered.length, BlockState.COMPLETE)
         change_file(tx, chain, node, verify=False, blocks=(*file.blocks[:-1], done))
     if all(block.state is BlockState.COMPLETE for block in tx.now(node).blocks):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from nncache.hadoop.paths import ROOT
-from nncache.namenode.namespace.inode import Inode, Location, Replica
+from nncache.namenode.namespace.inode import Block, Inode, Location, Replica
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,22 @@ class Replicas:
 
     location: Location
     held: Mapping[str, Replica]  # by DataNode
+    version: int = 0  # of the location
+    versions: Mapping[str, int] = field(default_factory=dict)  # of what is held, by DataNode
+    waiting: int | None = None  # the version of `layout.waiting`; None: they need not be looked at
+
+    def good(self, block: Block) -> frozenset[str]:
+        """Return the DataNodes whose replica is what was written."""
+        return good_replicas(self.held, block)
+
+
+def good_replicas(held: Mapping[str, Replica], block: Block) -> frozenset[str]:
+    """Return the DataNodes whose replica is what was written of a block."""
+    return frozenset(
+        name
+        for name, replica in held.items()
+        if not replica.is_corrupt and replica.stamp == block.stamp and replica.length == block.length
+    )
 
 
 class NeededError(Exception):

@@ -8,7 +8,8 @@ from nncache.coordination.errors import NoNodeError, ZnodeError
 from nncache.coordination.zookeeper import Znode, Znodes
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.audit import Finding, Stored, audit
-from nncache.namenode.namespace.inode import parse_inode, parse_location, parse_recovery
+from nncache.namenode.namespace.inode import parse_inode, parse_location, parse_recovery, parse_replica
+from nncache.namenode.namespace.inventory import parse_bucket
 
 _T = TypeVar("_T")
 
@@ -54,6 +55,12 @@ async def _stored(znodes: Znodes) -> Stored:
     locations = _read(await _below(znodes, layout.BLOCK_LOCATIONS), parse_location, unreadable)
     recoveries = _read(await _below(znodes, layout.RECOVER), parse_recovery, unreadable)
 
+    health = await _below(znodes, layout.HEALTH)
+    beats = await znodes.get_many([layout.heartbeat(_name(znode)) for znode in health])
+
+    lists = await znodes.get_many([layout.inventory(_name(znode)) for znode in health])
+    inventories = {znode.path for znode in lists if znode is not None}
+
     async def numbers(path: str) -> set[int]:
         found: set[int] = set()
         for name in await _names(znodes, path):
@@ -69,7 +76,11 @@ async def _stored(znodes: Znodes) -> Stored:
         directories=directories.keys(),
         locations={number: location for number, (_, location) in locations.items()},
         held={
-            number: set(await _names(znodes, znode.path))
+            number: {
+                _name(each): replica
+                for each in await _below(znodes, znode.path)
+                if (replica := _parsed(each, parse_replica, unreadable)) is not None
+            }
             for number, (znode, _) in locations.items()
             if znode.children
         },
@@ -80,7 +91,23 @@ async def _stored(znodes: Znodes) -> Stored:
         trees=await numbers(layout.TREES),
         recoveries={number: order for number, (_, order) in recoveries.items()},
         deletions={_name(znode): await numbers(znode.path) for znode in await _below(znodes, layout.DELETE)},
-        datanodes={_name(znode) for znode in await _below(znodes, layout.HEALTH) if znode.children},
+        datanodes={_name(znode) for znode, beat in zip(health, beats, strict=True) if beat is not None},
+        waiting={
+            int(first)
+            for name in await _names(znodes, layout.WAIT_FOR_ACKS)
+            if (first := name.partition("-")[0]).isdecimal()
+        },
+        copies={_name(znode): await numbers(znode.path) for znode in await _below(znodes, layout.REPLICATE)},
+        buckets={
+            _name(znode): {
+                number: (contents, bucket.version)
+                for number, (bucket, contents) in _read(
+                    await _below(znodes, layout.inventory(_name(znode))), parse_bucket, unreadable
+                ).items()
+            }
+            for znode in health
+            if layout.inventory(_name(znode)) in inventories
+        },
         unreadable=unreadable,
     )
 
@@ -91,11 +118,22 @@ def _read(
     """Return znodes and what they say, by the numbers that they are named after; note what is none of this."""
     read: dict[int, tuple[Znode, _T]] = {}
     for znode in found:
-        try:
-            read[int(_name(znode))] = znode, parse(znode.data)
-        except ValueError:  # msgspec's own errors are such
+        parsed = _parsed(znode, parse, unreadable)
+        if parsed is None:
+            continue
+        if _name(znode).isdecimal():
+            read[int(_name(znode))] = znode, parsed
+        else:
             unreadable.add(znode.path)
     return read
+
+
+def _parsed(znode: Znode, parse: Callable[[bytes], _T], unreadable: set[str]) -> _T | None:
+    try:
+        return parse(znode.data)
+    except ValueError:  # msgspec's own errors are such
+        unreadable.add(znode.path)
+        return None
 
 
 async def _below(znodes: Znodes, path: str) -> list[Znode]:

@@ -7,6 +7,7 @@ that was paused while another was elected changes nothing when it goes on.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from nncache.coordination.errors import CoordinationError, ZnodeError
 from nncache.coordination.linearizable import LinearizableZnodes
@@ -15,7 +16,7 @@ from nncache.namenode.namespace import layout
 
 
 class NotLeadingError(CoordinationError):
-    """Another NameNode leads, or none does; nothing was changed."""
+    """Another NameNode leads, or none does, or a claim has ended; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +85,19 @@ def _since(epoch: Znode) -> int:
     return int(epoch.data.split()[1])
 
 
-class FencedZnodes:
-    """The znodes as a leader changes them: each transaction checks the epoch."""
+class Fence(Protocol):
+    """What one process may do as long as it leads (`Leader`), or has claimed it (`claims.Claim`)."""
 
-    def __init__(self, znodes: Znodes, leader: Leader) -> None:
+    def fence(self) -> Check:
+        """Return what makes a transaction fail once that has ended."""
+
+
+class FencedZnodes:
+    """The znodes as one process alone may change them: each transaction checks the fence."""
+
+    def __init__(self, znodes: Znodes, fence: Fence) -> None:
         self._znodes = znodes
-        self._leader = leader
+        self._fence = fence
 
     async def get(self, path: str) -> Znode:
         """Return a znode."""
@@ -104,11 +112,11 @@ class FencedZnodes:
         return await self._znodes.children(path)
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Carry out a transaction, unless another NameNode leads. Raises NotLeadingError."""
-        fence = self._leader.fence()
+        """Carry out a transaction, unless it is another's work by now. Raises NotLeadingError."""
+        fence = self._fence.fence()
         try:
             await self._znodes.commit([fence, *operations])
         except ZnodeError as refused:
             if refused.path == fence.path:
-                raise NotLeadingError("another NameNode has been elected") from refused
+                raise NotLeadingError(f"another process has it by now: {fence.path}") from refused
             raise

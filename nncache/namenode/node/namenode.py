@@ -3,6 +3,7 @@
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -13,7 +14,7 @@ from nncache.coordination.errors import (
     TooLargeError,
     ZnodeError,
 )
-from nncache.coordination.zookeeper import Create, Delete, Operation
+from nncache.coordination.zookeeper import Create, Delete, Operation, SetData, Znode
 from nncache.hadoop.events import EditsPage
 from nncache.hadoop.filestatus import FileStatus
 from nncache.namenode.namespace import acls, attributes, blocks, layout, leases, reads, snapshots
@@ -24,8 +25,13 @@ from nncache.namenode.namespace.delete import delete
 from nncache.namenode.namespace.inode import (
     AclEntry,
     Block,
+    BlockState,
+    Copying,
     Inode,
     Recovery,
+    Replica,
+    encode,
+    parse_copying,
     parse_inode,
     parse_location,
     parse_recovery,
@@ -38,11 +44,14 @@ from nncache.namenode.namespace.rename import rename, rename_with_options
 from nncache.namenode.namespace.transaction import MAX_OPERATIONS, Transaction
 from nncache.namenode.namespace.truncate import truncate
 from nncache.namenode.namespace.view import Node, View
+from nncache.namenode.node.claims import Claim
 from nncache.namenode.node.clock import Clock
+from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
-from nncache.namenode.node.filesystem import Decide, FileSystem
+from nncache.namenode.node.filesystem import MAX_ATTEMPTS, Decide, FileSystem
 from nncache.namenode.node.leading import FencedZnodes, Leader, Standing
 from nncache.namenode.node.lease_clock import LeaseClock, LeaseLimits
+from nncache.namenode.node.ledger import Ledger
 from nncache.namenode.node.resolving import order
 
 _log = logging.getLogger(__name__)
@@ -70,6 +79,15 @@ class NameNodeSettings:
     edits: EditsLimits = field(default_factory=EditsLimits)
 
 
+@dataclass(frozen=True, slots=True)
+class RecoveryOrder:
+    """An order to recover a block, and the DataNodes that may have something of it."""
+
+    recovery: Recovery
+    znode: Znode
+    datanodes: tuple[str, ...]
+
+
 class NameNode:
     """Serves clients and DataNodes from the namespace in a store.
 
@@ -78,7 +96,7 @@ class NameNode:
         is_standby: whether every call is refused.
         started_ms: when it was started, by the wall clock.
         transition_ms: when it last became active or standby; 0: it is as it was started.
-        datanodes: ids of those that new blocks go to.
+        datanodes: ids of those that new blocks go to, where there is no fleet.
     """
 
     def __init__(
@@ -88,8 +106,9 @@ class NameNode:
         clock: Clock,
         *,
         leader: Leader | None = None,
+        fleet: DataNodes | None = None,
     ) -> None:
-        """Serve from a store; one without a `leader` is the only NameNode."""
+        """Serve from a store; one without a `leader` is the only NameNode, and without a `fleet` has one DataNode."""
         self.safe_mode = False
         self.is_standby = False
         self.started_ms = clock.wall_ms()
@@ -101,6 +120,7 @@ class NameNode:
         self._leases = LeaseClock(settings.leases)
         self._feed = Feed(file_system.znodes, settings.edits)
         self._leader = leader
+        self._fleet = fleet
         # What one NameNode does by itself, fenced where there are several.
         self._own = file_system
         if leader is not None:
@@ -194,8 +214,12 @@ class NameNode:
 
     async def set_replication(self, caller: Caller, path: str, replication: int) -> bool:
         """Set a file's replication."""
-        words = f"Cannot set replication for {path}"
-        return await self._change(path, words, attributes.set_replication, caller, replication)
+        self._may_write(f"Cannot set replication for {path}")
+        is_watched = self._fleet is not None
+        return await self._fs.run(
+            [path],
+            lambda view, tx: attributes.set_replication(view, tx, caller, replication, is_watched=is_watched),
+        )
 
     async def set_storage_policy(self, caller: Caller, path: str, policy: str | None) -> None:
         """Set or unset the storage policy."""
@@ -396,19 +420,68 @@ class NameNode:
 
     async def add_block(self, path: str, holder: str, previous: Block | None, file_id: int) -> Block:
         """Allocate the next block of a file; asked with `file_id` 0 it is found by its path."""
+        return (await self.place_block(path, holder, previous, file_id))[0]
+
+    async def place_block(
+        self,
+        path: str,
+        holder: str,
+        previous: Block | None,
+        file_id: int,
+        *,
+        first: str = "",
+        excluded: AbstractSet[str] = frozenset(),
+    ) -> tuple[Block, tuple[str, ...]]:
+        """Allocate the next block of a file; return it with the DataNodes that are to hold it, `first` before all."""
         self._may_write(f"Cannot add block to {path}")
-        targets, take = self.datanodes, self._fs.ids.take_block
-        return await self._run_open(
-            path,
-            file_id,
-            lambda view, tx: blocks.add_block(view, tx, holder, previous, file_id, targets, take),
-        )
+        take, fleet = self._fs.ids.take_block, self._fleet
+
+        def decide(view: View, tx: Transaction) -> tuple[Block, tuple[str, ...] | None] | Refusal:
+            chosen: tuple[str, ...] | None = None
+
+            def choose(replication: int) -> tuple[str, ...]:
+                nonlocal chosen
+                chosen = self.datanodes
+                if fleet is not None:
+                    size = view.chains[0].nodes[-1].inode.block_size
+                    chosen = fleet.for_block(view.chains[0].path, replication, size, first, excluded)
+                return chosen
+
+            is_watched = fleet is not None
+            block = blocks.add_block(view, tx, holder, previous, file_id, choose, take, is_watched=is_watched)
+            return block if isinstance(block, Refusal) else (block, chosen)
+
+        block, chosen = await self._run_open(path, file_id, decide)
+        return block, await self._targets(block.id) if chosen is None else chosen
+
+    async def _targets(self, block: int) -> tuple[str, ...]:
+        replicas = await self._fs.resolver.replicas(block)
+        return () if replicas is None else replicas.location.targets
 
     async def begin_pipeline(self, path: str, holder: str, block: Block, file_id: int) -> Block:
         """Give the last block of a file that is appended to its next stamp."""
+        return (await self.reopen_block(path, holder, block, file_id))[0]
+
+    async def reopen_block(
+        self, path: str, holder: str, block: Block, file_id: int
+    ) -> tuple[Block, tuple[str, ...]]:
+        """Do the same; return the block with the DataNodes that have a good replica."""
         self._may_write("Cannot get a new generation stamp and an access token for block")
-        return await self._run_open(
-            path, file_id, lambda view, tx: blocks.begin_pipeline(view, tx, holder, block, file_id)
+        is_watched = self._fleet is not None
+        begun = await self._run_open(
+            path,
+            file_id,
+            lambda view, tx: blocks.begin_pipeline(view, tx, holder, block, file_id, is_watched=is_watched),
+        )
+        return begun, await self._targets(begun.id)
+
+    async def update_pipeline(
+        self, path: str, holder: str, block: Block, targets: tuple[str, ...], file_id: int
+    ) -> None:
+        """Take the stamp with which a last block is written on, without the DataNodes that have failed."""
+        self._may_write("Cannot update pipeline")
+        await self._run_open(
+            path, file_id, lambda view, tx: blocks.update_pipeline(view, tx, holder, block, targets, file_id)
         )
 
     async def abandon_block(self, path: str, holder: str, block: Block, file_id: int) -> None:
@@ -467,37 +540,86 @@ class NameNode:
 
     async def register(self, datanode: str) -> None:
         """Take a DataNode in: new blocks go to it."""
-        with contextlib.suppress(NodeExistsError):
-            await self._fs.znodes.commit([Create(layout.deletions(datanode), b"")])
+        queues = [layout.deletions(datanode)]
+        if self._fleet is not None:
+            queues += [layout.copies(datanode), layout.report(datanode), layout.inventory(datanode)]
+        for queue in queues:
+            with contextlib.suppress(NodeExistsError):
+                await self._fs.znodes.commit([Create(queue, b"")])
         self.datanodes = tuple(dict.fromkeys((*self.datanodes, datanode)))
 
-    async def received(self, block: Block, datanode: str) -> bool:
-        """Take down that a DataNode holds a replica; False: no file has that block any more."""
-        asked = 0
-        while True:
-            replicas = await self._fs.resolver.replicas(block.id)
-            if replicas is None:
-                return False
-            if replicas.location.file == asked:
-                return False  # that file had no such block, and no other has got it meanwhile (CONCAT)
-            asked = replicas.location.file
-            if await self._fs.run_on(asked, "", lambda view, tx: blocks.received(view, tx, block, datanode)):
-                return True
+    async def received(
+        self, block: Block, datanode: str, ledger: Ledger | None = None, order: str | None = None
+    ) -> bool:
+        """Take down that a DataNode holds a replica, in one transaction with its ledger; False: it may go.
 
-    async def orders(self, datanode: str) -> list[Recovery]:
-        """Return the blocks that a DataNode is to recover: those that it was asked to hold."""
+        That is so if no file has that block any more. A replica that was copied by an `order`, which ends with it, may
+        go also if the order was withdrawn.
+        """
+        asked = 0
+        for _ in range(MAX_ATTEMPTS):
+            path = layout.replica(block.id, datanode)
+            location, held = await self._fs.znodes.get_many([layout.location(block.id), path])
+            if location is None:
+                return False
+            number = parse_location(location.data).file
+            file = await self._fs.resolver.inode(number)
+            judged = blocks.Received.UNWANTED if file is None else blocks.judge_received(block, file)
+            if judged is blocks.Received.UNWANTED:
+                if number == asked:
+                    return False  # that file had no such block, and no other has got it meanwhile (CONCAT)
+                asked = number
+                continue
+            if judged is blocks.Received.KEPT:
+                return True
+            replica = Replica(stamp=block.stamp, length=block.length)
+            operations = [leases.put_replica(block.id, datanode, replica, is_held=held is not None)]
+            operations += [] if ledger is None else await ledger.adding(block)
+            operations += [] if order is None else [Delete(order)]
+            try:
+                await self._fs.znodes.commit(operations)
+            except ZnodeError as refused:
+                if refused.path == order:
+                    return False
+                continue
+            return True
+        raise _changed_again(block.id)
+
+    async def mark_corrupt(self, block: int, datanode: str) -> None:
+        """Take down that a DataNode's replica is not what was written: it does not count any more (Z11)."""
+        for _ in range(MAX_ATTEMPTS if self._fleet is not None else 0):
+            replicas = await self._fs.resolver.replicas(block)
+            replica = None if replicas is None else replicas.held.get(datanode)
+            if replicas is None or replica is None or replica.is_corrupt:
+                return
+            marked = Replica(stamp=replica.stamp, length=replica.length, is_corrupt=True)
+            path = layout.replica(block, datanode)
+            with contextlib.suppress(ZnodeError):
+                await self._fs.znodes.commit(
+                    [
+                        SetData(path, encode(marked), replicas.versions[datanode]),
+                        leases.look_again(block, replicas.waiting),
+                    ]
+                )
+
+    async def orders(self, datanode: str) -> list[RecoveryOrder]:
+        """Return the blocks that a DataNode may recover: those that it holds, or was asked to hold."""
         names = await self._fs.znodes.children(layout.RECOVER)
         queued = await self._fs.znodes.get_many([f"{layout.RECOVER}/{name}" for name in names])
-        locations = await self._fs.znodes.get_many([f"{layout.BLOCK_LOCATIONS}/{name}" for name in names])
-        orders: list[Recovery] = []
-        for name, znode, location in zip(names, queued, locations, strict=True):
-            with self._costing_itself(f"{layout.RECOVER}/{name}"):
-                if znode and (location is None or datanode in parse_location(location.data).targets):
-                    orders.append(parse_recovery(znode.data))
+        orders: list[RecoveryOrder] = []
+        for znode in queued:
+            if znode is None:
+                continue
+            with self.costing_itself(znode.path):
+                recovery = parse_recovery(znode.data)
+                replicas = await self._fs.resolver.replicas(recovery.block)
+                datanodes = () if replicas is None else (*replicas.location.targets, *replicas.held)
+                if replicas is None or datanode in datanodes:
+                    orders.append(RecoveryOrder(recovery, znode, tuple(dict.fromkeys(datanodes))))
         return orders
 
     @contextlib.contextmanager
-    def _costing_itself(self, path: str) -> Iterator[None]:
+    def costing_itself(self, path: str) -> Iterator[None]:
         """Have a corrupt znode keep from nothing but the work on it; it is logged once."""
         try:
             yield
@@ -506,11 +628,19 @@ class NameNode:
                 _log.warning("corrupt znode, left alone: %s: %s (`nncache fsck` says more)", path, error)
             self._corrupt.add(path)
 
-    async def commit_synchronization(self, recovered: Recovered) -> None:
-        """Take what the recovery of a block came to."""
+    async def commit_synchronization(self, recovered: Recovered, claim: Claim | None = None) -> None:
+        """Take what the recovery of a block came to, from a DataNode that has claimed it."""
         self._may_write("Cannot commitBlockSynchronization while in safe mode")
-        await self._fs.run_on(
-            recovered.order.file, "", lambda view, tx: leases.commit_synchronization(view, tx, recovered)
+        file_system = self._fs
+        if claim is not None:
+            file_system = FileSystem(FencedZnodes(self._fs.znodes, claim), self._fs.now_ms)
+            file_system.ids = self._fs.ids
+        await file_system.run_on(
+            recovered.order.file,
+            "",
+            lambda view, tx: leases.commit_synchronization(
+                view, tx, recovered, is_watched=self._fleet is not None
+            ),
         )
 
     async def deletions(self, datanode: str) -> list[int]:
@@ -518,16 +648,54 @@ class NameNode:
         names = await self._fs.znodes.children(layout.deletions(datanode))
         return [int(name) for name in names if name.isdecimal()]
 
-    async def deleted(self, datanode: str, block: int) -> None:
+    async def deleted(self, datanode: str, block: int, ledger: Ledger | None = None) -> None:
         """Take down that a DataNode has deleted a replica."""
-        await self._fs.znodes.commit([Delete(f"{layout.deletions(datanode)}/{block}")])
+        order = layout.deletion(datanode, block)
+        for _ in range(MAX_ATTEMPTS):
+            try:
+                await self._fs.znodes.commit(
+                    [Delete(order), *([] if ledger is None else await ledger.removing(block))]
+                )
+            except ZnodeError as refused:
+                if refused.path == order:
+                    return  # it was drained, and is deleted all the same
+                continue
+            return
+        raise _changed_again(block)
 
-    async def holders(self, block: int) -> tuple[str, ...]:
-        """Return the DataNodes that hold a block, or were asked to as long as none does."""
-        replicas = await self._fs.resolver.replicas(block)
+    async def holders(self, block: Block) -> tuple[str, ...]:
+        """Return the DataNodes that hold a good replica of a block; else any; else those that were asked to."""
+        replicas = await self._fs.resolver.replicas(block.id)
         if replicas is None:
             return ()
-        return tuple(replicas.held) or replicas.location.targets
+        return tuple(replicas.good(block)) or tuple(replicas.held) or replicas.location.targets
+
+    async def copies(self, datanode: str) -> list[tuple[int, Znode]]:
+        """Return the blocks that a DataNode is to copy to itself, each with its order."""
+        names = [name for name in await self._fs.znodes.children(layout.copies(datanode)) if name.isdecimal()]
+        orders = await self._fs.znodes.get_many([layout.copy(datanode, int(name)) for name in names])
+        return [(int(name), order) for name, order in zip(names, orders, strict=True) if order is not None]
+
+    async def block(self, number: int) -> Block | None:
+        """Return a block as its file has it; None: no file does."""
+        (znode,) = await self._fs.znodes.get_many([layout.location(number)])
+        file = None if znode is None else await self._fs.resolver.inode(parse_location(znode.data).file)
+        return None if file is None else next((each for each in file.blocks if each.id == number), None)
+
+    async def may_go(self, block: int, datanode: str) -> bool:
+        """Tell whether what a DataNode has begun of a block may go: no file has it, or it is whole at others."""
+        stored, replicas = await self.block(block), await self._fs.resolver.replicas(block)
+        if stored is None or replicas is None:
+            return replicas is None
+        return stored.state is BlockState.COMPLETE and bool(replicas.good(stored) - {datanode})
+
+    async def end_copy(self, order: Znode, *, has_failed: bool) -> None:
+        """Take down that a copy has failed once more, or that no file has the block."""
+        failures = parse_copying(order.data).failures + 1
+        data = encode(Copying(failures=failures))
+        change = SetData(order.path, data, order.version) if has_failed else Delete(order.path)
+        with contextlib.suppress(ZnodeError):  # it was withdrawn
+            await self._fs.znodes.commit([change])
 
     # ---- the NameNode's own work ---------------------------------------------------------------------------------
 
@@ -567,7 +735,7 @@ class NameNode:
         for holder in expired:
             new_holder = f"HDFS_NameNode-{self._clock.stamp()}"
             for file in await self._own.znodes.children(layout.lease(holder)):
-                with self._costing_itself(f"{layout.lease(holder)}/{file}"):
+                with self.costing_itself(f"{layout.lease(holder)}/{file}"):
                     await self._release(int(file), holder, new_holder)
 
     async def _release(self, file: int, holder: str, new_holder: str) -> None:
@@ -587,7 +755,7 @@ class NameNode:
         """Take detached trees out of the store, in small transactions from the leaves; then what led to them."""
         for name in await self._own.znodes.children(layout.TREES):
             path = f"{layout.TREES}/{name}"
-            with self._costing_itself(path):
+            with self.costing_itself(path):
                 await self._reclaim(int(name), [Delete(path)])
 
     async def _reclaim(self, top: int, last_of_all: list[Operation]) -> None:
@@ -645,6 +813,7 @@ class NameNode:
         order = f"{layout.RECOVER}/{block.id}"
         (queued,) = await self._own.znodes.get_many([order])
         return [
+            *([] if replicas.waiting is None else [Delete(layout.waiting(block.id))]),
             *(
                 Create(f"{layout.DELETE}/{datanode}/{block.id}", b"")
                 for datanode in {*replicas.location.targets, *replicas.held}
@@ -668,6 +837,12 @@ class NameNode:
                 Java.SAFE_MODE,
                 f"{words}. Name node is in safe mode.\n{SAFE_MODE} NamenodeHostName:localhost",
             )
+
+
+def _changed_again(block: int) -> Refusal:
+    return Refusal(
+        Java.RETRIABLE, f"What is known of block {block} has changed again and again. Try again later."
+    )
 
 
 def _standby(category: str) -> Refusal:

@@ -241,18 +241,18 @@ class Resolver:
     async def replicas(self, block: int) -> Replicas | None:
         """Return where a block is."""
         path = layout.location(block)
-        (znode,) = await self._znodes.get_many([path])
+        znode, waiting = await self._znodes.get_many([path, layout.waiting(block)])
         if znode is None:
             return None
         datanodes = await self._znodes.children(path) if znode.children else ()
-        held = await self._znodes.get_many([layout.replica(block, datanode) for datanode in datanodes])
+        read = await self._znodes.get_many([layout.replica(block, datanode) for datanode in datanodes])
+        held = {datanode: each for datanode, each in zip(datanodes, read, strict=True) if each is not None}
         return Replicas(
             parse_location(znode.data),
-            {
-                datanode: parse_replica(each.data)
-                for datanode, each in zip(datanodes, held, strict=True)
-                if each is not None
-            },
+            {datanode: parse_replica(each.data) for datanode, each in held.items()},
+            znode.version,
+            {datanode: each.version for datanode, each in held.items()},
+            None if waiting is None else waiting.version,
         )
 
     async def snapshottable(self) -> tuple[Chain, ...]:

@@ -139,7 +139,7 @@ async def _holding(request: Request, inode: Inode, offset: int) -> str:
         if at <= offset < at + each.length:
             block = each
         at += each.length
-    return await request.datanodes.for_reading(await request.namenode.holders(block.id))
+    return await request.datanodes.for_reading(await request.namenode.holders(block))
 
 
 async def _located(request: Request, offset: int | None) -> Inode:
@@ -352,7 +352,7 @@ async def _located_blocks(request: Request) -> Answer:
 
 async def _places(request: Request, file: Inode) -> json.Places:
     """Return where the blocks of a file are."""
-    return {block.id: request.datanodes.of(await request.namenode.holders(block.id)) for block in file.blocks}
+    return {block.id: request.datanodes.of(await request.namenode.holders(block)) for block in file.blocks}
 
 
 async def _storage_policy(request: Request) -> Answer:

@@ -16,7 +16,7 @@ from nncache.hadoop.paths import InvalidPathError, decode_loosely
 from nncache.namenode.datanode import peers
 from nncache.namenode.datanode.datanode import DataNode, StoppedError
 from nncache.namenode.datanode.peers import PeerError, Peers
-from nncache.namenode.datanode.replicas import CorruptReplicaError, ReplicaStoppedError
+from nncache.namenode.datanode.replicas import ReplicaStoppedError
 from nncache.namenode.namespace.create import NewFile
 from nncache.namenode.namespace.inode import BlockState
 from nncache.namenode.namespace.making import Modes
@@ -26,6 +26,7 @@ from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.namenode import SAFE_MODE, NameNode, refusal_of
 from nncache.namenode.webhdfs import jmx, json
+from nncache.namenode.webhdfs.blocks import BlockHandler
 from nncache.namenode.webhdfs.operations import (
     BYTES,
     DEFAULT_FILE_MODE,
@@ -200,12 +201,13 @@ class DataNodeHandler:
         self._datanode = datanode
         self._namenode = namenode
         self._peers = peers
+        self._blocks = BlockHandler(datanode, peers)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request; the connection ends with it, as at HDFS's DataNode."""
         spelled, _, query = request.raw_path.partition("?")
         if spelled.startswith(peers.PATH):
-            return await self._block(request, spelled.removeprefix(peers.PATH))
+            return await self._blocks.answer(request, spelled.removeprefix(peers.PATH))
         try:
             path = decode_loosely(spelled.removeprefix(PREFIX))
             response = await self._answered(request, path, query)
@@ -243,10 +245,11 @@ class DataNodeHandler:
                 )
             case "APPEND":
                 upload = await self._datanode.append(caller, path, host)
-                try:
-                    await upload.write_all(_body(request))
-                finally:
-                    upload.leave()
+                with self._datanode.transferring():
+                    try:
+                        await upload.write_all(_body(request))
+                    finally:
+                        await upload.abort()
                 return web.Response(status=200)
             case "OPEN":
                 return await self._open(request, caller, path, parameters)
@@ -276,9 +279,10 @@ class DataNodeHandler:
                     Java.HADOOP_ILLEGAL_ARGUMENT,
                     f"Invalid values: dfs.bytes-per-checksum (=512) must divide block size (={size}).",
                 )
-            await upload.write_all(_body(request))
+            with self._datanode.transferring():
+                await upload.write_all(_body(request))
         finally:
-            upload.leave()
+            await upload.abort()
 
     async def _open(
         self, request: web.BaseRequest, caller: Caller, path: str, parameters: Parameters
@@ -300,33 +304,11 @@ class DataNodeHandler:
         response.force_close()
         await response.prepare(request)
         try:
-            for block, first, size in self._datanode.parts(file, begin, length):
-                if self._datanode.holds(block):
-                    for part in self._datanode.read_block(block, first, size):
+            with self._datanode.transferring():
+                for block, first, size in self._datanode.parts(file, begin, length):
+                    async for part in self._blocks.read(block, first, size):
                         await response.write(part)
-                else:
-                    async for part in self._peers.read(block, first, size):
-                        await response.write(part)
-        except (CorruptReplicaError, PeerError):
-            if request.transport is not None:
-                request.transport.abort()
-        await response.write_eof()
-        return response
-
-    async def _block(self, request: web.BaseRequest, spelled: str) -> web.StreamResponse:
-        """Answer another DataNode."""
-        query = parse_query(request.query_string)
-        if not spelled.isascii() or not spelled.isdecimal() or not self._datanode.holds(int(spelled)):
-            return web.Response(status=404)
-        if "crcs" in query:
-            return web.Response(body=self._datanode.crcs(int(spelled)))
-        begin, length = (int(query[name][0]) for name in ("begin", "length"))
-        response = web.StreamResponse(headers={"Content-Length": str(length)})
-        await response.prepare(request)
-        try:
-            for part in self._datanode.read_block(int(spelled), begin, length):
-                await response.write(part)
-        except CorruptReplicaError:
+        except PeerError:
             if request.transport is not None:
                 request.transport.abort()
         await response.write_eof()
@@ -339,8 +321,8 @@ class DataNodeHandler:
         try:
             crcs = [
                 self._datanode.crcs(block.id)
-                if self._datanode.holds(block.id)
-                else await self._peers.crcs(block.id)
+                if self._datanode.holds(block)
+                else await self._peers.crcs(block)
                 for block in file.blocks
             ]
         except PeerError as error:

@@ -1,0 +1,224 @@
+"""One block of an upload on its way to all DataNodes that are to hold it.
+
+The DataNode that takes the upload holds the first replica, if its disk takes it, and sends the bytes on along the
+chain. When one of the chain fails, the block goes on without it, under the next stamp, so that what it has is known to
+be left behind: each of the rest says how much it has, and is sent what it lacks. When none is left, another chain takes
+the block from its beginning, under another id.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from nncache.namenode.datanode.peers import Link, LinkError, Peers
+from nncache.namenode.datanode.replicas import CorruptReplicaError, Replicas, WritingReplica
+from nncache.namenode.namespace.inode import Block
+from nncache.namenode.namespace.refusal import io_error
+
+
+class Writer(Protocol):
+    """What a block needs of its upload and of the DataNode."""
+
+    async def advance(self, block: Block, targets: tuple[str, ...]) -> None:
+        """Take the stamp with which the block goes on at these DataNodes."""
+
+    async def instead(self, block: Block) -> tuple[Block, tuple[str, ...]]:
+        """Give another block for one that no DataNode takes, without those that have failed."""
+
+    async def acknowledge(self, replica: WritingReplica) -> None:
+        """Make the own replica whole, and report it. Raises OSError."""
+
+    async def forget(self, block: int) -> None:
+        """Delete what the own disk had taken of a block before it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The DataNode that takes the upload."""
+
+    name: str
+    peers: Peers | None  # None: it is the only one
+    replicas: Replicas
+
+
+class Pipeline:
+    """Writes a block.
+
+    Attributes:
+        block: as it is written now.
+        length: bytes of it so far.
+        failed: DataNodes that are not used any more, by this upload.
+    """
+
+    def __init__(
+        self,
+        here: Here,
+        writer: Writer,
+        block: Block,
+        targets: Sequence[str],
+        own: WritingReplica | None,
+        failed: set[str],
+        length: int = 0,
+    ) -> None:
+        """Write a block that has a `length`, with the `own` replica of the DataNode that is here, if it has one."""
+        self.block = block
+        self.length = length
+        self.failed = failed
+        self._name = here.name
+        self._writer = writer
+        self._peers = here.peers
+        self._replicas = here.replicas
+        self._since = block.stamp  # what has been written under an earlier stamp is not of this pipeline
+        self._chain = [each for each in targets if each != here.name]
+        self._own = own
+        self._kept = (
+            block.id,
+            self.length,
+        )  # what can be read here to be sent once more: of which block, how much
+        self._link: Link | None = None
+
+    async def open(self, since: int) -> None:
+        """Open the way to the others; what they have of the block counts if it is of the stamp `since`, or later."""
+        self._since = since
+        if self._chain and self._peers is not None:
+            try:
+                self._link = await self._peers.link(self._chain, self.block, since)
+                await self._send_on(b"")
+            except LinkError as failed:
+                await self._go_on_without(failed.name, b"")
+        elif self._own is None:
+            await self._begin_elsewhere(b"")
+
+    @property
+    def own(self) -> WritingReplica | None:
+        """The own replica."""
+        return self._own
+
+    async def write(self, part: bytes) -> None:
+        """Write what follows.
+
+        Raises:
+            Refusal: the NameNode refuses to go on, or no DataNode is left that has what came before.
+            ReplicaStoppedError: the block is being recovered.
+        """
+        if self._own is not None:
+            try:
+                self._own.write(part)
+                self._kept = (self.block.id, self._own.length)
+            except OSError:
+                if self._peers is None:
+                    raise
+                self._drop_own()
+        self.length += len(part)
+        if self._link is not None:
+            try:
+                await self._link.send(part)
+            except LinkError as failed:
+                await self._go_on_without(failed.name, part)
+        elif self._own is None:
+            await self._begin_elsewhere(part)
+
+    async def finish(self) -> Block:
+        """End the block, when each of those that are left has acknowledged it."""
+        while True:
+            try:
+                if self._link is not None:
+                    await self._link.finish()
+            except LinkError as failed:
+                await self._go_on_without(failed.name, b"")
+                continue
+            if self._own is None:
+                break
+            try:
+                await self._writer.acknowledge(self._own)
+                break
+            except OSError:
+                if self._peers is None:
+                    raise
+                self._drop_own()
+                if self._link is not None:
+                    break
+                await self._begin_elsewhere(b"")
+        self._link = None
+        if self._own is None:
+            await self._writer.forget(self._kept[0])
+        return Block(self.block.id, self.block.stamp, self.length)
+
+    async def close(self) -> None:
+        """Break off; the others keep what they have, to be recovered."""
+        if self._link is not None:
+            await self._link.close()
+            self._link = None
+
+    # ---- failures ------------------------------------------------------------------------------------------------
+
+    def _drop_own(self) -> None:
+        """Go on without the own replica: the disk does not take it. What it has taken can still be read."""
+        self.failed.add(self._name)
+        self._own = None
+
+    async def _go_on_without(self, name: str, part: bytes) -> None:
+        """Go on without a DataNode that has failed; `part` is what was written last."""
+        await self.close()
+        while True:
+            self.failed.add(name)
+            self._chain = [each for each in self._chain if each not in self.failed]
+            if not self._chain and self._own is None:
+                await self._begin_elsewhere(part)
+                return
+            self.block = msgspec.structs.replace(self.block, stamp=self.block.stamp + 1)
+            if self._own is not None:
+                self._own.restamp(self.block.stamp)
+            try:
+                if self._chain and self._peers is not None:
+                    self._link = await self._peers.link(self._chain, self.block, self._since)
+                    await self._send_on(part)
+            except LinkError as failed:
+                await self.close()
+                name = failed.name
+                continue
+            own = () if self._own is None else (self._name,)
+            await self._writer.advance(self.block, (*own, *self._chain))
+            return
+
+    async def _begin_elsewhere(self, part: bytes) -> None:
+        """Write the block from its beginning at other DataNodes, under another id."""
+        while True:
+            self.block, targets = await self._writer.instead(self.block)
+            self._since = self.block.stamp
+            self._chain = [name for name in targets if name != self._name]
+            assert self._peers is not None, "a DataNode that has no peers is in no chain"
+            try:
+                self._link = await self._peers.link(self._chain, self.block, self._since)
+                await self._send_on(part)
+            except LinkError as failed:
+                await self.close()
+                self.failed.add(failed.name)
+                continue
+            return
+
+    async def _send_on(self, part: bytes) -> None:
+        """Send the next one what it lacks of the block; `part` is the end of it."""
+        assert self._link is not None, "the way was opened just now"
+        at = self._link.has
+        _, kept = self._kept
+        if at > self.length or (at < self.length - len(part) and kept < self.length - len(part)):
+            raise io_error(
+                f"All datanodes are bad. Aborting: {self.block} has {self.length} bytes, of which {kept} can be sent "
+                f"again, and the next DataNode has {at}"
+            )
+        try:
+            for data in self._again(at, min(kept, self.length)):
+                await self._link.send(data)
+                at += len(data)
+        except CorruptReplicaError as corrupt:
+            raise io_error(f"All datanodes are bad. Aborting: {corrupt}") from corrupt
+        if at < self.length:
+            await self._link.send(part[at - self.length :])
+
+    def _again(self, begin: int, end: int) -> Iterator[bytes]:
+        block, _ = self._kept
+        if begin < end:
+            yield from self._replicas.read_begun(block, begin, end)

@@ -1,0 +1,79 @@
+"""Report what a DataNode has on its disk where that is not what is known of it.
+
+The disk is compared with the DataNode's buckets, which are read before: a bucket that has changed since then is left
+alone by the NameNode that takes the report, so nothing that came meanwhile is taken for missing.
+"""
+
+from typing import Final
+
+from nncache.coordination.zookeeper import Create, Operation, Znodes
+from nncache.namenode.datanode.datanode import DataNode
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inventory import (
+    ABSENT,
+    Contents,
+    Report,
+    bucket_of,
+    encode_report,
+    parse_bucket,
+)
+
+REPORT_EVERY_S: Final = 21_600.0
+"""As in HDFS (dfs.blockreport.intervalMsec)."""
+
+_BYTES_AT_ONCE: Final = 256 * 1024
+
+
+class Reporting:
+    """Reports at the start, after each absence, and every six hours; again until nothing is left to be reported."""
+
+    def __init__(self, znodes: Znodes, datanode: DataNode) -> None:
+        self._znodes = znodes
+        self._datanode = datanode
+        self._next_at: float | None = None  # None: at once
+
+    def at_once(self) -> None:
+        """Report at the next turn."""
+        self._next_at = None
+
+    async def turn(self, now: float) -> None:
+        """Report if it is time to, and the last report has been taken."""
+        if self._next_at is not None and now < self._next_at:
+            return
+        sent = await self._znodes.get(layout.report(self._datanode.name))
+        if not sent.children and not await self.report():
+            self._next_at = now + REPORT_EVERY_S
+
+    async def report(self) -> int:
+        """Report the buckets that differ; return how many."""
+        name = self._datanode.name
+        numbers = {int(each) for each in await self._znodes.children(layout.inventory(name))}
+        numbers |= {bucket_of(block) for block in self._datanode.replicas.blocks()}
+        ordered = sorted(numbers)
+        known = await self._znodes.get_many([layout.bucket(name, number) for number in ordered])
+        found = self._on_disk()
+        operations: list[Operation] = []
+        reported = size = 0
+        for number, znode in zip(ordered, known, strict=True):
+            contents = found.get(number, {})
+            if contents == ({} if znode is None else parse_bucket(znode.data)):
+                continue
+            report = Report(version=ABSENT if znode is None else znode.version, contents=contents)
+            data = encode_report(report)
+            operations.append(Create(f"{layout.report(name)}/{number}", data))
+            reported, size = reported + 1, size + len(data)
+            if size > _BYTES_AT_ONCE:
+                await self._znodes.commit(operations)
+                operations, size = [], 0
+        await self._znodes.commit(operations)
+        return reported
+
+    def _on_disk(self) -> dict[int, Contents]:
+        """Return the whole replicas by bucket."""
+        replicas = self._datanode.replicas
+        replicas.look()
+        found: dict[int, Contents] = {}
+        for block, replica in replicas.blocks().items():
+            if replica.is_finalized:
+                found.setdefault(bucket_of(block), {})[block] = (replica.stamp, replica.length)
+        return found

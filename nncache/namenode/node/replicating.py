@@ -1,0 +1,379 @@
+"""See that each block has the replicas that its file wants: the NameNodes' side of the queues about blocks.
+
+One NameNode leads, and looks at what waits for it in `/work_queues/wait_for_acks`: blocks that were written lately,
+that have lost a replica, or whose file wants another number. It orders copies and deletions, which DataNodes carry out.
+Reports of DataNodes are claimed, by any NameNode. Each step is one transaction, refused if what it was decided on has
+changed; the next one goes on where it was left.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+
+from nncache.coordination.errors import NoNodeError, ZnodeError
+from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, Znodes
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import (
+    Block,
+    BlockState,
+    Copying,
+    Inode,
+    Replica,
+    Waiting,
+    encode,
+    parse_copying,
+    parse_inode,
+    parse_waiting,
+)
+from nncache.namenode.namespace.inventory import (
+    ABSENT,
+    Contents,
+    change_bucket,
+    differences,
+    encode_report,
+    parse_bucket,
+    parse_report,
+)
+from nncache.namenode.namespace.leases import look_again, put_replica
+from nncache.namenode.namespace.replication import Plan, Situation, plan
+from nncache.namenode.namespace.view import Replicas
+from nncache.namenode.node.claims import Claims
+from nncache.namenode.node.datanode_clock import DEAD_AFTER_S, DataNodeClock
+from nncache.namenode.node.datanodes import DataNodes
+from nncache.namenode.node.leading import FencedZnodes, NotLeadingError
+from nncache.namenode.node.resolving import Resolver
+
+_AT_ONCE: Final = 200
+"""Blocks that a turn looks at; the next one goes on behind them."""
+
+_BUCKETS_AT_ONCE: Final = 64
+"""Buckets of a DataNode that a turn goes through, so that it ends."""
+
+_OF_ONE_STEP: Final = 40
+"""Blocks of one transaction about a DataNode: three operations each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicationLimits:
+    """When what is missing is made up for."""
+
+    dead_after_s: float = DEAD_AFTER_S  # a DataNode without a heartbeat is taken for dead
+    acks_s: float = 5.0  # what a block that was written lately lacks is not on its way any more
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A block with all that is decided on, as it was read."""
+
+    inode: Inode
+    inode_version: int
+    block: Block
+    replicas: Replicas
+    waiting: Znode
+    copying: Mapping[str, Znode]  # orders, by DataNode
+    deleting: frozenset[str]
+
+
+class Replicating:
+    """The work on blocks that NameNodes do by themselves.
+
+    Attributes:
+        dead: DataNodes that are taken for dead, by this observer's clock.
+        ordered: copies ordered since the start.
+        deleted: deletions of replicas ordered since the start.
+    """
+
+    def __init__(
+        self,
+        own: Znodes,
+        znodes: Znodes,
+        fleet: DataNodes,
+        claims: Claims,
+        now: Callable[[], float],
+        costing_itself: Callable[[str], AbstractContextManager[None]],
+        limits: ReplicationLimits,
+    ) -> None:
+        """Work through `own`, which is fenced, on what the leader does; `costing_itself` takes corrupt znodes."""
+        self.dead: frozenset[str] = frozenset()
+        self.ordered = 0
+        self.deleted = 0
+        self._own = own
+        self._znodes = znodes
+        self._resolver = Resolver(own)
+        self._fleet = fleet
+        self._claims = claims
+        self._now = now
+        self._costing_itself = costing_itself
+        self._limits = limits
+        self._clock = DataNodeClock(limits.dead_after_s)
+        # Buckets gone through of the dead, by the version of their record; -1: all, and nothing is left.
+        self._buried: dict[tuple[str, int], int] = {}
+        self._whole_since: dict[str, float] = {}  # items whose block was seen to be complete
+        self._after = ""  # the item that was looked at last
+
+    def observe(self) -> None:
+        """Count for how long DataNodes have been away; each NameNode does, so that the next leader knows."""
+        self.dead = self._clock.look(self._fleet.names, self._fleet.there.keys(), self._now())
+
+    async def turn(self) -> None:
+        """Do what is to be done each second. Raises NotLeadingError."""
+        for datanode in sorted(self.dead):
+            await self._bury(datanode)
+        items = sorted(await self._own.children(layout.WAIT_FOR_ACKS))
+        self._whole_since = {name: at for name, at in self._whole_since.items() if name in items}
+        behind = [name for name in items if name > self._after]
+        for name in (behind + [name for name in items if name <= self._after])[:_AT_ONCE]:
+            self._after = name
+            with self._costing_itself(f"{layout.WAIT_FOR_ACKS}/{name}"):
+                file, dash, version = name.partition("-")
+                if dash:
+                    await self._spread(int(file), int(version))
+                else:
+                    await self._look(int(name))
+
+    # ---- blocks --------------------------------------------------------------------------------------------------
+
+    async def _look(self, block: int) -> None:
+        """Look at the replicas of a block, and do one step."""
+        seen = await self._seen(block)
+        if seen is None:
+            return
+        planned = plan(
+            Situation(
+                block=seen.block,
+                factor=seen.inode.replication,
+                replicas=seen.replicas,
+                there=self._fleet.load,
+                copying={each: parse_copying(order.data).failures for each, order in seen.copying.items()},
+                deleting=seen.deleting,
+                failed=frozenset(parse_waiting(seen.waiting.data).failed),
+            )
+        )
+        if seen.block.state is BlockState.COMPLETE:
+            since = self._whole_since.setdefault(str(block), self._now())
+            if self._now() - since < self._limits.acks_s:
+                planned = replace(planned, copy_to=())
+        operations = steps(seen, planned)
+        if operations:
+            with suppress(ZnodeError):  # it is decided again at the next turn
+                await self._own.commit(operations)
+                self.ordered += len(planned.copy_to)
+                self.deleted += len(planned.delete)
+
+    async def _seen(self, block: int) -> _Seen | None:
+        """Read all about a block that is complete. An item of none is taken away."""
+        replicas = await self._resolver.replicas(block)
+        (waiting,) = await self._own.get_many([layout.waiting(block)])
+        if waiting is None:
+            return None
+        if replicas is None:
+            with suppress(ZnodeError):
+                await self._own.commit([Delete(waiting.path, waiting.version)])
+            return None
+        names = sorted(self._fleet.names)
+        file = layout.inode(replicas.location.file)
+        paths = [layout.copy(each, block) for each in names] + [
+            layout.deletion(each, block) for each in names
+        ]
+        znode, *orders = await self._own.get_many([file, *paths])
+        if znode is None:
+            return None
+        inode = parse_inode(znode.data)
+        found = next((each for each in inode.blocks if each.id == block), None)
+        if found is None:
+            return None
+        copying, deleting = orders[: len(names)], orders[len(names) :]
+        return _Seen(
+            inode,
+            znode.version,
+            found,
+            replicas,
+            waiting,
+            {name: order for name, order in zip(names, copying, strict=True) if order is not None},
+            frozenset(name for name, order in zip(names, deleting, strict=True) if order is not None),
+        )
+
+    async def _spread(self, file: int, version: int) -> None:
+        """Have all blocks of a file looked at."""
+        path = layout.waiting_file(file, version)
+        inode = await self._resolver.inode(file)
+        blocks = [] if inode is None else [block.id for block in inode.blocks]
+        with suppress(ZnodeError):  # it is begun again at the next turn
+            for at in range(0, len(blocks), _OF_ONE_STEP):
+                await self._own.commit(await self._look_again(blocks[at : at + _OF_ONE_STEP]))
+            await self._own.commit([Delete(path)])
+
+    async def _look_again(self, blocks: Sequence[int]) -> list[Operation]:
+        """Return what has those of these blocks looked at that are there."""
+        locations = await self._znodes.get_many([layout.location(block) for block in blocks])
+        waiting = await self._znodes.get_many([layout.waiting(block) for block in blocks])
+        return [
+            look_again(block, None if queued is None else queued.version)
+            for block, location, queued in zip(blocks, locations, waiting, strict=True)
+            if location is not None
+        ]
+
+    # ---- the dead ------------------------------------------------------------------------------------------------
+
+    async def _bury(self, datanode: str) -> None:
+        """Take what a dead DataNode had for gone, and have its blocks looked at; its record says if it returns."""
+        record, heartbeat = await self._own.get_many([layout.health(datanode), layout.heartbeat(datanode)])
+        if record is None or heartbeat is not None:
+            return
+        death, guard = (datanode, record.version), Check(record.path, record.version)
+        begin = self._buried.get(death, 0)
+        if begin < 0:
+            return  # nothing is left
+        try:
+            buckets = await self._children(layout.inventory(datanode))
+            for name in buckets[begin : begin + _BUCKETS_AT_ONCE]:
+                await self._empty(datanode, int(name), guard)
+            if begin + _BUCKETS_AT_ONCE < len(buckets):
+                self._buried[death] = begin + _BUCKETS_AT_ONCE
+                return
+            for queue in (layout.copies(datanode), layout.deletions(datanode), layout.report(datanode)):
+                names = await self._children(queue)
+                for at in range(0, len(names), _OF_ONE_STEP):
+                    orders = [Delete(f"{queue}/{name}") for name in names[at : at + _OF_ONE_STEP]]
+                    await self._own.commit([guard, *orders])
+        except ZnodeError:
+            return  # it has returned, or the next turn goes on
+        self._buried[death] = -1
+
+    async def _empty(self, datanode: str, number: int, guard: Operation) -> None:
+        while True:
+            znode = await self._own.get(layout.bucket(datanode, number))
+            contents = parse_bucket(znode.data)
+            if not contents:
+                return
+            part = list(contents)[:_OF_ONE_STEP]
+            left = {block: each for block, each in contents.items() if block not in part}
+            await self._own.commit(
+                [
+                    guard,
+                    *await self._dropped(part, datanode),
+                    change_bucket(datanode, number, left, znode.version),
+                ]
+            )
+
+    async def _dropped(self, blocks: Sequence[int], datanode: str) -> list[Operation]:
+        """Return what takes replicas for gone."""
+        held = await self._znodes.get_many([layout.replica(block, datanode) for block in blocks])
+        gone = [Delete(znode.path, znode.version) for znode in held if znode is not None]
+        return [*gone, *await self._look_again(blocks)]
+
+    async def _children(self, path: str) -> Sequence[str]:
+        try:
+            return sorted(await self._own.children(path))
+        except NoNodeError:
+            return ()
+
+    # ---- reports -------------------------------------------------------------------------------------------------
+
+    async def reports(self) -> None:
+        """Take the DataNodes' reports, those that no other NameNode is at."""
+        names = sorted(await self._znodes.children(layout.BLOCK_REPORTS))
+        for znode in await self._znodes.get_many([layout.report(name) for name in names]):
+            if znode is None or not znode.children:
+                continue
+            async with self._claims.claimed("block_reports", znode) as claim:
+                if claim is not None:
+                    await self._take_report(znode.path, FencedZnodes(self._znodes, claim))
+
+    async def _take_report(self, path: str, znodes: Znodes) -> None:
+        datanode = path.rpartition("/")[2]
+        for name in sorted(await znodes.children(path))[:_BUCKETS_AT_ONCE]:
+            with self._costing_itself(f"{path}/{name}"), suppress(ZnodeError, NotLeadingError):
+                while await self._take_bucket(datanode, int(name), znodes):
+                    pass
+
+    async def _take_bucket(self, datanode: str, number: int, znodes: Znodes) -> bool:
+        """Take a part of what a bucket's report says; tell whether there is more.
+
+        A bucket that has changed since the disk was looked at is left to the next report: what is younger is not
+        taken for missing.
+        """
+        path, bucket = f"{layout.report(datanode)}/{number}", layout.bucket(datanode, number)
+        sent, known = await znodes.get_many([path, bucket])
+        if sent is None:
+            return False
+        report = parse_report(sent.data)
+        if (ABSENT if known is None else known.version) != report.version:
+            await znodes.commit([Delete(path, sent.version)])
+            return False
+        contents = {} if known is None else parse_bucket(known.data)
+        different = differences(contents, report)
+        missing, found = different.missing[:_OF_ONE_STEP], list(different.found)[:_OF_ONE_STEP]
+        operations = await self._dropped(missing, datanode)
+        operations += await self._registered(datanode, {block: different.found[block] for block in found})
+        is_more = len(missing) < len(different.missing) or len(found) < len(different.found)
+        after: Contents = {block: each for block, each in contents.items() if block not in missing}
+        after.update({block: report.contents[block] for block in found})
+        operations.append(change_bucket(datanode, number, after, None if known is None else known.version))
+        if is_more:
+            next_version = report.version + 1
+            rest = msgspec.structs.replace(report, version=next_version)
+            operations.append(SetData(path, encode_report(rest), sent.version))
+        else:
+            operations.append(Delete(path, sent.version))
+        await znodes.commit(operations)
+        return is_more
+
+    async def _registered(self, datanode: str, found: Mapping[int, Replica]) -> list[Operation]:
+        """Return what takes replicas down that were not known: counted, or to be deleted if no file has the block."""
+        paths = [
+            path
+            for block in found
+            for path in (
+                layout.location(block),
+                layout.waiting(block),
+                layout.replica(block, datanode),
+                layout.deletion(datanode, block),
+            )
+        ]
+        read = iter(await self._znodes.get_many(paths))
+        operations: list[Operation] = []
+        for (block, replica), location, waiting, held, deletion in zip(
+            found.items(), *[read] * 4, strict=False
+        ):
+            if deletion is not None:
+                continue
+            if location is None:
+                operations.append(Create(layout.deletion(datanode, block), b""))
+                continue
+            operations.append(put_replica(block, datanode, replica, is_held=held is not None))
+            operations.append(look_again(block, None if waiting is None else waiting.version))
+        return operations
+
+
+def steps(seen: _Seen, planned: Plan) -> list[Operation]:
+    """Return the transaction of a plan, with what it was decided on; nothing if nothing is to be done."""
+    block, replicas = seen.block.id, seen.replicas
+    changes: list[Operation] = [
+        Delete(seen.copying[name].path, seen.copying[name].version) for name in planned.withdraw
+    ]
+    changes += [Create(layout.copy(name, block), encode(Copying())) for name in planned.copy_to]
+    for name in planned.delete:
+        changes.append(Delete(layout.replica(block, name), replicas.versions[name]))
+        changes.append(Create(layout.deletion(name, block), b""))
+    failed = tuple(sorted(planned.failed))
+    waiting = seen.waiting
+    if planned.is_done:
+        changes.append(Delete(waiting.path, waiting.version))
+    elif failed != parse_waiting(waiting.data).failed:
+        changes.append(SetData(waiting.path, encode(Waiting(failed=failed)), waiting.version))
+    if not changes:
+        return []
+    guards: list[Operation] = [Check(layout.inode(seen.inode.id), seen.inode_version)]
+    if planned.delete:
+        guards += [Check(layout.replica(block, name), replicas.versions[name]) for name in planned.keep]
+    if planned.delete or planned.copy_to:
+        # Those that are to copy it may have a part of it: that is deleted with the block.
+        targets = dict.fromkeys((*replicas.location.targets, *planned.copy_to))
+        kept = tuple(name for name in targets if name not in planned.delete)
+        location = msgspec.structs.replace(replicas.location, targets=kept)
+        guards.append(SetData(layout.location(block), encode(location), replicas.version))
+    return [*guards, *changes]

@@ -1,0 +1,809 @@
+"""DataNodes that die, return, lose and damage replicas; and the queues by which that is made up for."""
+
+import asyncio
+import itertools
+import random
+import shutil
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from nncache.coordination.zookeeper import Create, Delete, Operation, SetData, Znode
+from nncache.namenode import on_zookeeper
+from nncache.namenode.datanode import datanode as datanodes
+from nncache.namenode.datanode.peers import PeerError
+from nncache.namenode.datanode.replicas import CorruptReplicaError
+from nncache.namenode.namespace import inventory, layout
+from nncache.namenode.namespace.inode import Block
+from nncache.namenode.namespace.refusal import Refusal
+from nncache.namenode.namespace.replication import MAX_FAILURES, Plan, Situation, plan
+from nncache.namenode.node import claims, replicating
+from nncache.namenode.node.claims import Claims
+from nncache.namenode.node.fsck import fsck
+from nncache.namenode.node.leading import FencedZnodes, NotLeadingError
+from nncache.namenode.node.ledger import Ledger
+from tests.namenode.ensemble import DeadError
+from tests.namenode.fixture import HOST, ROOT_USER
+from tests.namenode.several import (
+    DATA,
+    DEAD_S,
+    DataNodeProcess,
+    NameNodeProcess,
+    Several,
+    names,
+    several,
+)
+from tests.namenode.test_several_datanodes import chain_of, damage, flip
+
+
+async def numbers(cluster: Several, path: str = "/f") -> list[int]:
+    """Return how many good replicas the blocks of a file have."""
+    return [len(each) for each in await cluster.held(path)]
+
+
+async def set_replication(cluster: Several, replication: int, path: str = "/f") -> None:
+    """Set a file's replication."""
+    namenode = cluster.namenodes[0].running.namenode
+    assert await namenode.set_replication(namenode.caller(ROOT_USER), path, replication)
+
+
+# ---- absence and death ---------------------------------------------------------------------------------------------
+
+
+async def test_no_copy_is_made_while_a_datanode_is_away(tmp_path: Path) -> None:
+    """Z16: its session has ended, so it is stale; within 10.5 minutes nothing is moved because of that."""
+    async with several(tmp_path, datanodes=4) as cluster:
+        await cluster.write("/f")
+        held = set.union(*await cluster.held("/f"))
+        away = next(each for each in cluster.datanodes[1:] if each.name in held)
+        await cluster.kill(away)
+        await cluster.turn()
+        cluster.clock.advance(DEAD_S - 20)
+        await cluster.settle(2)
+        assert await cluster.queued() == []
+        assert cluster.namenodes[0].running.replicating.ordered == 0
+        await cluster.start_datanode(away.directory.name)
+        await cluster.settle()
+        assert await numbers(cluster) == [3, 3, 3]
+        assert cluster.namenodes[0].running.replicating.ordered == 0
+        assert await cluster.wrong() == []
+
+
+async def test_what_a_dead_datanode_had_is_copied_and_it_returns(tmp_path: Path) -> None:
+    """Z16: then there is too much of it, and what is too much goes; orders that it had are carried out by others."""
+    async with several(tmp_path, datanodes=4) as cluster:
+        await cluster.write("/f")
+        dead = cluster.datanodes[0]
+        await cluster.kill(dead)
+        await cluster.die()
+        await cluster.settle()
+        assert await cluster.held("/f") == [names(cluster.datanodes)] * 3
+        assert await cluster.opened("/f") == DATA
+        assert await cluster.wrong() == []
+        await cluster.start_datanode(dead.directory.name)
+        await cluster.settle()
+        assert await numbers(cluster) == [3, 3, 3]
+        assert await cluster.wrong() == []
+
+
+async def test_a_burial_takes_several_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Z16: so that other work is not kept waiting."""
+    monkeypatch.setattr(replicating, "_BUCKETS_AT_ONCE", 1)
+    async with several(tmp_path, datanodes=4) as cluster:
+        await cluster.write("/f", replication=4)
+        await cluster.kill(cluster.datanodes[0])
+        await cluster.die()
+        assert sorted(await numbers(cluster)) == [3, 4, 4]
+        await cluster.settle(4)
+        assert await numbers(cluster) == [3, 3, 3]
+
+
+async def test_orders_of_a_dead_datanode_are_handed_on(tmp_path: Path) -> None:
+    """Z16: copies that it was to make are made by others; what it was to delete it deletes when it is back."""
+    async with several(tmp_path, datanodes=4) as cluster:
+        await cluster.write("/f")
+        await cluster.write("/gone")
+        namenode = cluster.namenodes[0].running.namenode
+        held = set.union(*await cluster.held("/f"))
+        dead, *_ = [
+            each for each in cluster.datanodes if each.name in set.union(*await cluster.held("/gone"))
+        ]
+        target = next((each for each in cluster.datanodes if each.name not in held), dead)
+        await set_replication(cluster, 4)
+        for _ in range(3):
+            await cluster.look()
+            cluster.clock.advance(6)
+        assert [name for name in await cluster.queued() if name.startswith(layout.REPLICATE)] != []
+        for each in {dead.name: dead, target.name: target}.values():
+            await cluster.kill(each)
+        await namenode.delete(namenode.caller(ROOT_USER), "/gone", recursive=False)
+        await cluster.die()
+        await cluster.settle()
+        left = [name for name in await cluster.queued() if not name.startswith(layout.WAIT_FOR_ACKS)]
+        assert left == []
+        await cluster.start_datanode(dead.directory.name)
+        if target is not dead:
+            await cluster.start_datanode(target.directory.name)
+        await cluster.settle()
+        assert await numbers(cluster) == [4, 4, 4]
+        assert await cluster.wrong() == []
+
+
+async def test_a_lost_block_is_back_with_its_last_datanode(tmp_path: Path) -> None:
+    """It is missing until then, and waits."""
+    async with several(tmp_path, datanodes=2) as cluster:
+        await cluster.write("/f", replication=1)
+        dead = cluster.datanodes[0]
+        await cluster.kill(dead)
+        await cluster.die()
+        assert await numbers(cluster) == [0, 0, 0]
+        await cluster.start_datanode(dead.directory.name)
+        await cluster.settle()
+        assert await cluster.opened("/f") == DATA
+        assert await cluster.wrong() == []
+
+
+async def test_a_datanode_that_was_paused_reports_when_it_goes_on(tmp_path: Path) -> None:
+    """Z16: its process never ended, and it was taken for dead: what was dropped is counted again."""
+    async with several(tmp_path) as cluster:
+        await cluster.write("/f", replication=2)
+        paused = cluster.datanodes[0]
+        cluster.datanodes.remove(paused)
+        await paused.member.expire()
+        await cluster.die()
+        await cluster.settle()
+        cluster.datanodes.append(paused)
+        await cluster.settle()
+        assert await numbers(cluster) == [2, 2, 2]
+        assert await cluster.wrong() == []
+
+
+async def test_a_burial_stops_when_the_datanode_returns(tmp_path: Path) -> None:
+    """Z16: a leader that saw it dead drops nothing more of it once it has said that it is back."""
+    async with several(tmp_path, namenodes=1) as cluster:
+        await cluster.write("/f")
+        dead = cluster.datanodes[0]
+        await cluster.kill(dead)
+        await cluster.turn()
+        cluster.clock.advance(DEAD_S + 1)
+        leader = cluster.namenodes[0].running
+        await leader.datanodes.look()
+        leader.replicating.observe()
+        seen = leader.replicating._own.get_many  # noqa: SLF001 - to come between
+        back: list[DataNodeProcess] = []
+
+        async def read(paths: Sequence[str]) -> tuple[Znode | None, ...]:
+            found: tuple[Znode | None, ...] = await seen(paths)
+            if paths[0] == layout.health(dead.name) and not back:
+                back.append(await cluster.start_datanode(dead.directory.name))
+            return found
+
+        leader.replicating._own.get_many = read  # type: ignore[method-assign] # noqa: SLF001 - as above
+        await leader.replicating._bury(dead.name)  # noqa: SLF001 - as above
+        assert back
+        assert await numbers(cluster) == [3, 3, 3]
+
+
+# ---- how many ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 3), (4, 2)])
+async def test_setting_the_replication_changes_the_replicas(before: int, after: int, tmp_path: Path) -> None:
+    """Z19: upwards by copies; downwards by deletions."""
+    async with several(tmp_path, datanodes=4) as cluster:
+        await cluster.write("/f", replication=before)
+        await set_replication(cluster, after)
+        await cluster.settle()
+        assert await numbers(cluster) == [after] * 3
+        assert await cluster.opened("/f") == DATA
+        assert await cluster.wrong() == []
+
+
+async def test_what_a_deleted_file_had_goes(tmp_path: Path) -> None:
+    """At all DataNodes, also while it is being copied and deleted."""
+    async with several(tmp_path, datanodes=4) as cluster:
+        namenode = cluster.namenodes[0].running.namenode
+        for number, replication in enumerate((1, 4)):
+            await cluster.write(f"/f{number}", replication=2)
+            await set_replication(cluster, replication, f"/f{number}")
+        await cluster.look()
+        cluster.clock.advance(6)
+        await cluster.look()
+        for number in range(2):
+            await namenode.delete(namenode.caller(ROOT_USER), f"/f{number}", recursive=False)
+        await cluster.settle()
+        assert await cluster.wrong() == []
+        assert [each.running.datanode.replicas.blocks() for each in cluster.datanodes] == [{}] * 4
+
+
+async def test_a_copy_that_fails_is_made_at_another_datanode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Z17: and one impossible order does not keep from the others; when the DataNode can again, it is asked again."""
+    async with several(tmp_path, datanodes=3) as cluster:
+        await cluster.write("/f", DATA[:100], replication=1)
+        failing: set[str] = {cluster.datanodes[1].name}
+        copy = datanodes.DataNode._copy  # noqa: SLF001 - to have it fail
+
+        async def fail(self: datanodes.DataNode, block: Block, order: str) -> None:
+            if self.name in failing:
+                raise OSError("the disk is broken")
+            await copy(self, block, order)
+
+        monkeypatch.setattr(datanodes.DataNode, "_copy", fail)
+        await set_replication(cluster, 2)
+        await cluster.settle(MAX_FAILURES + 6)
+        assert await cluster.held("/f") == [{cluster.datanodes[0].name, cluster.datanodes[2].name}]
+        await set_replication(cluster, 3)
+        await cluster.settle(6)
+        assert await numbers(cluster) == [2]
+        failing.clear()
+        await cluster.settle(6)
+        assert await numbers(cluster) == [3]
+        assert await cluster.wrong() == []
+
+
+# ---- corrupt and missing -------------------------------------------------------------------------------------------
+
+
+async def test_a_corrupt_replica_is_replaced_and_then_goes(tmp_path: Path) -> None:
+    """Z11: it is marked when it is read; a copy of a good one comes before the deletion."""
+    async with several(tmp_path, datanodes=4) as cluster:
+        await cluster.write("/f")
+        bad = cluster.datanodes[0]
+        damage(bad, flip)
+        for block in (await cluster.file("/f")).blocks:
+            with suppress(PeerError):
+                [part async for part in cluster.datanodes[1].running.datanode.peers._get(  # type: ignore[union-attr] # noqa: SLF001 - of that one
+                    bad.name, block, f"begin=0&length={block.length}")]  # fmt: skip
+        assert await numbers(cluster) == [2, 2, 2]
+        assert await cluster.opened("/f") == DATA
+        await cluster.settle()
+        assert await cluster.held("/f") == [names(cluster.datanodes[1:])] * 3
+        assert await cluster.wrong() == []
+
+
+async def test_a_corrupt_replica_is_overwritten_if_all_have_one(tmp_path: Path) -> None:
+    """Z11: by a good copy, at the same DataNode."""
+    async with several(tmp_path) as cluster:
+        await cluster.write("/f", DATA[:5000])
+        damage(cluster.datanodes[0], flip)
+        (block,) = (await cluster.file("/f")).blocks
+        await cluster.datanodes[0].running.datanode.found_corrupt(block.id)
+        await cluster.settle()
+        assert await numbers(cluster) == [3]
+        assert b"".join(cluster.datanodes[0].running.datanode.read_block(block.id, 0, 5000)) == DATA[:5000]
+        assert await cluster.wrong() == []
+
+
+async def test_the_only_copy_is_kept_though_it_is_corrupt(tmp_path: Path) -> None:
+    """Z11: and so are all of several; a person can decide."""
+    async with several(tmp_path) as cluster:
+        for path, replication in (("/one", 1), ("/all", 3)):
+            await cluster.write(path, DATA[:100], replication=replication)
+            (block,) = (await cluster.file(path)).blocks
+            for each in cluster.datanodes:
+                if each.file(block).exists():
+                    await each.running.datanode.found_corrupt(block.id)
+        await cluster.settle()
+        for path, replication in (("/one", 1), ("/all", 3)):
+            (block,) = (await cluster.file(path)).blocks
+            assert sum(each.file(block).exists() for each in cluster.datanodes) == replication
+        assert [each.split()[0] for each in await cluster.wrong() if not each.startswith("/")] == [
+            "CORRUPT"
+        ] * 2
+
+
+async def test_a_replica_that_is_gone_from_a_disk_is_made_again(tmp_path: Path) -> None:
+    """Z14: the next report says so."""
+    async with several(tmp_path, datanodes=4) as cluster:
+        await cluster.write("/f")
+        poor = cluster.datanodes[0]
+        damage(poor, Path.unlink)
+        poor.running.reporting.at_once()
+        await cluster.settle()
+        assert await numbers(cluster) == [3, 3, 3]
+        assert await cluster.wrong() == []
+
+
+async def crossed(
+    cluster: Several, monkeypatch: pytest.MonkeyPatch, change: Callable[[], Awaitable[None]]
+) -> None:
+    """Let a DataNode, whose /old is gone from its disk, report; let something happen before a NameNode takes that."""
+    monkeypatch.setattr(inventory, "BUCKETS", 1)
+    await cluster.write("/old", DATA[:100], replication=1)
+    await cluster.write("/kept", DATA[:100], replication=1)
+    reporting = cluster.datanodes[0].running.reporting
+    (lost,) = (await cluster.file("/old")).blocks
+    cluster.datanodes[0].file(lost).unlink()
+    assert await reporting.report() == 1
+    await change()
+    await cluster.namenodes[0].running.turn()
+
+
+async def test_what_is_younger_than_a_report_is_not_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Z14: a block that crosses the report leaves it for the next one, which says what is missing."""
+    async with several(tmp_path, datanodes=2) as cluster:
+        await crossed(cluster, monkeypatch, lambda: cluster.write("/new", DATA[:10], replication=1))
+        assert await numbers(cluster, "/new") == [1]
+        namenode = cluster.namenodes[0].running.namenode
+        (lost,) = await cluster.replicas("/old")
+        assert lost.held
+        cluster.datanodes[0].running.reporting.at_once()
+        await cluster.settle(4)
+        assert [await numbers(cluster, path) for path in ("/old", "/kept", "/new")] == [[0], [1], [1]]
+        await namenode.delete(namenode.caller(ROOT_USER), "/old", recursive=False)
+        await cluster.settle()
+        assert await cluster.wrong() == []
+
+
+async def test_a_report_without_its_version_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken variant that takes a report for one of now loses a block that crossed it."""
+    async with several(tmp_path, datanodes=2) as cluster:
+        znodes = cluster.namenodes[0].running.znodes
+        name = cluster.datanodes[0].name
+
+        async def cross() -> None:
+            await cluster.write("/new", DATA[:10], replication=1)
+            (sent,) = await znodes.get_many([f"{layout.report(name)}/0"])
+            assert sent is not None
+            now = (await znodes.get(layout.bucket(name, 0))).version
+            report = inventory.Report(version=now, contents=inventory.parse_report(sent.data).contents)
+            await znodes.commit([SetData(sent.path, inventory.encode_report(report))])
+
+        await crossed(cluster, monkeypatch, cross)
+        (replicas,) = await cluster.replicas("/new")
+        assert not replicas.held
+
+
+async def test_large_reports_are_taken_in_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Z14: each of them one transaction; what no file has is deleted."""
+    monkeypatch.setattr(replicating, "_OF_ONE_STEP", 2)
+    monkeypatch.setattr(inventory, "BUCKETS", 2)
+    async with several(tmp_path, datanodes=2) as cluster:
+        await cluster.write("/f", bytes(9 * 512), replication=1, block=512)
+        owner, other = cluster.datanodes
+        for stray in range(7):
+            replica = owner.running.datanode.replicas.create(stray, 1001)
+            replica.write(b"stray")
+            replica.finish()
+        for bucket in await owner.running.znodes.children(layout.inventory(owner.name)):
+            path = f"{layout.inventory(owner.name)}/{bucket}"
+            blocks = inventory.parse_bucket((await owner.running.znodes.get(path)).data)
+            await owner.running.znodes.commit(
+                [SetData(path, b"{}"), *(Delete(layout.replica(block, owner.name)) for block in blocks)]
+            )
+        owner.running.reporting.at_once()
+        await cluster.settle()
+        assert await numbers(cluster) == [1] * 9
+        assert await cluster.wrong() == []
+        assert other.running.datanode.replicas.blocks() == {}
+
+
+async def test_a_doubled_datanode_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of a directory has the same id: it does not start while the first one runs."""
+    monkeypatch.setattr(on_zookeeper, "START_S", 0.0)
+    async with several(tmp_path, datanodes=1) as cluster:
+        first = cluster.datanodes[0]
+        shutil.copytree(first.directory, tmp_path / "copy")
+        with pytest.raises(on_zookeeper.DoubledError, match=first.name):
+            await cluster.start_datanode("copy")
+
+
+# ---- broken variants -----------------------------------------------------------------------------------------------
+
+
+async def test_an_acknowledgement_without_its_bucket_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Z13: fsck names it, and what it repairs the next report sets right."""
+
+    async def nothing(self: Ledger, block: Block) -> list[Operation]:
+        del self, block
+        return []
+
+    async with several(tmp_path) as cluster:
+        with monkeypatch.context() as broken:
+            broken.setattr(Ledger, "adding", nothing)
+            await cluster.write("/f")
+        assert {each.split()[0] for each in await cluster.wrong()} == {"UNLISTED"}
+        await fsck(cluster.namenodes[0].running.znodes, repair=True)
+        for each in cluster.datanodes:
+            each.running.reporting.at_once()
+        await cluster.settle()
+        assert await cluster.wrong() == []
+
+
+async def test_a_deletion_before_the_copy_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Z11: a variant that deletes corrupt replicas at once loses a block whose only copy was marked by mistake."""
+
+    def hasty(situation: Situation) -> Plan:
+        bad = situation.replicas.held.keys() - situation.replicas.good(situation.block)
+        return Plan(delete=tuple(bad)) if bad else plan(situation)
+
+    monkeypatch.setattr(replicating, "plan", hasty)
+    with pytest.raises(AssertionError):
+        await test_the_only_copy_is_kept_though_it_is_corrupt(tmp_path)
+
+
+async def test_a_lock_that_is_left_by_the_dead_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Z14: a claim that does not end with its session keeps a report for ever."""
+
+    async def taken(directory: Path) -> list[str]:
+        async with several(directory, namenodes=2) as cluster:
+            damage(cluster.datanodes[0], Path.unlink)
+            await cluster.write("/f", DATA[:100])
+            damage(cluster.datanodes[0], Path.unlink)
+            assert await cluster.datanodes[0].running.reporting.report() == 1
+            first = cluster.namenodes[0]
+            first.member.die_at = (first.member.commits + 1, False)  # behind the claim
+            with pytest.raises(DeadError):
+                await first.running.replicating.reports()
+            await cluster.kill(first)
+            await cluster.settle(4)
+            return await cluster.queued()
+
+    assert await taken(tmp_path / "whole") == []
+
+    def lasting(path: str, data: bytes, *, ephemeral: bool = False) -> Create:
+        del ephemeral
+        return Create(path, data)
+
+    monkeypatch.setattr(claims, "Create", lasting)
+    assert any(name.startswith(layout.CLAIMS) for name in await taken(tmp_path / "broken"))
+
+
+async def test_work_goes_on_under_another_claim_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Z18: a process whose session has ended changes nothing, also when another one has claimed the same item."""
+
+    async def late(cluster: Several) -> None:
+        """Let one NameNode go on with a claim after another one has claimed the item, too."""
+        znode = await cluster.namenodes[0].running.znodes.get(layout.report(cluster.datanodes[0].name))
+        one, other = cluster.namenodes
+        async with Claims(one.running.znodes).claimed("block_reports", znode) as first:
+            assert first is not None
+            async with Claims(other.running.znodes).claimed("block_reports", znode) as second:
+                assert second is None
+            await one.member.expire()
+            again = await cluster.namenodes[0].running.znodes.get(znode.path)
+            async with Claims(other.running.znodes).claimed("block_reports", again) as second:
+                assert second is not None
+                await FencedZnodes(one.running.znodes, first).commit([SetData(znode.path, b"late")])
+
+    async with several(tmp_path / "whole", namenodes=2, datanodes=1) as cluster:
+        with pytest.raises(NotLeadingError):
+            await late(cluster)
+    monkeypatch.setattr(layout, "claim", lambda queue, item, _: f"{layout.CLAIMS}/{queue}-{item}-")
+    async with several(tmp_path / "broken", namenodes=2, datanodes=1) as cluster:
+        await late(cluster)  # the check of a path without the session passes
+
+
+async def test_of_two_that_claim_at_once_one_works(tmp_path: Path) -> None:
+    """Z18: whatever comes between their reads."""
+    async with several(tmp_path, namenodes=2, datanodes=1) as cluster:
+        znode = await cluster.namenodes[0].running.znodes.get(layout.report(cluster.datanodes[0].name))
+        for _ in range(20):
+            znode = await cluster.namenodes[0].running.znodes.get(znode.path)
+            at_work = most = 0
+
+            async def work(process: NameNodeProcess, item: Znode) -> None:
+                nonlocal at_work, most
+                async with Claims(process.running.znodes).claimed("block_reports", item) as claim:
+                    if claim is not None:
+                        at_work, most = at_work + 1, max(most, at_work + 1)
+                        for _ in range(20):
+                            await asyncio.sleep(0)
+                        at_work -= 1
+
+            async with asyncio.TaskGroup() as group:
+                for process in cluster.namenodes:
+                    group.create_task(work(process, znode))
+            assert most == 1
+
+
+# ---- kills ---------------------------------------------------------------------------------------------------------
+
+
+async def after_death(cluster: Several) -> None:
+    """Have blocks of a dead DataNode to be copied."""
+    await cluster.write("/f")
+    await cluster.kill(cluster.datanodes[0])
+    await cluster.turn()
+    cluster.clock.advance(DEAD_S + 1)
+
+
+async def too_few_and_too_many(cluster: Several) -> None:
+    """Have blocks that want other replicas."""
+    await cluster.write("/f", replication=1)
+    await cluster.write("/g", DATA[:10], replication=3)
+    await set_replication(cluster, 3)
+    await set_replication(cluster, 1, "/g")
+
+
+async def damaged(cluster: Several) -> None:
+    """Have corrupt replicas, and such as are gone, and a report."""
+    await cluster.write("/f")
+    blocks = (await cluster.file("/f")).blocks
+    for each in cluster.datanodes:
+        if each.file(blocks[0]).exists():
+            flip(each.file(blocks[0]))
+            await each.running.datanode.found_corrupt(blocks[0].id)
+            break
+    next(each.file(blocks[1]) for each in cluster.datanodes if each.file(blocks[1]).exists()).unlink()
+    for each in cluster.datanodes:
+        each.running.reporting.at_once()
+
+
+async def left_open(cluster: Several) -> None:
+    """Have a block that is to be recovered, and a deleted file."""
+    await cluster.write("/gone")
+    upload = await cluster.begin("/f")
+    await upload.write(DATA[:1000])
+    await chain_of(cluster, upload)
+    await upload.abort()
+    namenode = cluster.namenodes[0].running.namenode
+    await namenode.recover_lease(namenode.caller(ROOT_USER), "/f", "other")
+    await namenode.delete(namenode.caller(ROOT_USER), "/gone", recursive=False)
+
+
+STATES: dict[str, Callable[[Several], Awaitable[None]]] = {
+    "a dead DataNode": after_death,
+    "other replicas wanted": too_few_and_too_many,
+    "damaged replicas": damaged,
+    "left open": left_open,
+}
+
+
+async def killed(
+    directory: Path, name: str, victim: int | None, commit: int, *, is_carried_out: bool
+) -> bool:
+    """Kill a NameNode (None) or a DataNode at a transaction of its work, and let others go on; tell whether it died."""
+    async with several(directory, namenodes=2, datanodes=5, seed=commit) as cluster:
+        await STATES[name](cluster)
+        process: NameNodeProcess | DataNodeProcess = cluster.namenodes[0]
+        if victim is not None:
+            process = cluster.datanodes[victim % len(cluster.datanodes)]
+        process.member.die_at = (process.member.commits + commit, is_carried_out)
+        with suppress(DeadError):
+            await cluster.settle(6)
+        process.member.die_at = None
+        is_dead = process.member.is_dead
+        if is_dead:
+            await cluster.kill(process)
+            if isinstance(process, DataNodeProcess):
+                await cluster.start_datanode(process.directory.name)
+        await cluster.settle(12)
+        assert await cluster.wrong() == [], (name, victim, commit, is_carried_out)
+        assert (await cluster.opened("/f"))[:1000] == DATA[:1000]
+        return is_dead
+
+
+async def kill_at_each(directory: Path, name: str, victim: int | None, commits: range) -> int:
+    """Kill one at each of these transactions, before and after it; return how often that came about."""
+    done = 0
+    for commit, is_carried_out in itertools.product(commits, (False, True)):
+        place = directory / f"{victim}-{commit}-{is_carried_out}"
+        if not await killed(place, name, victim, commit, is_carried_out=is_carried_out):
+            break
+        done += 1
+    return done
+
+
+@pytest.mark.parametrize("name", STATES)
+async def test_one_that_is_killed_is_followed(name: str, tmp_path: Path) -> None:
+    """At some transaction of its work: nothing is lost, and no item of a queue is without an end."""
+    rng = random.Random()
+    first = rng.randrange(2)
+    assert await kill_at_each(tmp_path, name, None, range(first, first + 1)) > 0
+    await kill_at_each(tmp_path, name, rng.randrange(5), range(1))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", STATES)
+async def test_one_that_is_killed_at_each_transaction_is_followed(name: str, tmp_path: Path) -> None:
+    """At each of all, of a NameNode and of each DataNode."""
+    assert await kill_at_each(tmp_path, name, None, range(1000)) > 1
+    assert sum([await kill_at_each(tmp_path, name, victim, range(1000)) for victim in range(5)]) > 1
+
+
+async def test_work_whose_replies_are_lost_is_done_once(tmp_path: Path) -> None:
+    """One transaction in ten loses its reply."""
+    async with several(tmp_path, namenodes=2, datanodes=4, losses=0.1) as cluster:
+        await too_few_and_too_many(cluster)
+        await cluster.settle()
+        (only,) = await cluster.held("/g")
+        await cluster.kill(next(each for each in cluster.datanodes if each.name not in only))
+        await cluster.die()
+        await cluster.settle()
+        assert [await numbers(cluster, path) for path in ("/f", "/g")] == [[3, 3, 3], [1]]
+        assert await cluster.wrong() == []
+
+
+# ---- everything at once --------------------------------------------------------------------------------------------
+
+PATHS = ("/a", "/b", "/c", "/d")
+
+
+class Trouble:
+    """Random work on files, among DataNodes and NameNodes that die and return, and disks that fail.
+
+    At most two DataNodes are away or have lost something at a time, and files have three replicas or more: no block
+    may be lost.
+    """
+
+    def __init__(self, cluster: Several, rng: random.Random) -> None:
+        self.cluster = cluster
+        self.rng = rng
+        self.contents: dict[str, bytes] = {}
+        self.unsure: set[str] = (
+            set()
+        )  # files whose last call failed: they may have what was before, or a part more
+        self.away: list[str] = []
+        self.harmed = 0  # since all was as wanted
+
+    async def step(self) -> None:
+        """Do something."""
+        name = self.rng.choice((
+            "write", "write", "append", "append", "truncate", "replicate", "delete", "kill", "kill", "back", "back",
+            "leader", "flip", "turn", "turn", "advance",
+        ))  # fmt: skip
+        await getattr(self, f"_{name}")()
+
+    def _via(self) -> datanodes.DataNode:
+        return self.rng.choice(self.cluster.datanodes).running.datanode
+
+    async def _write(self) -> None:
+        path, data = (
+            self.rng.choice(PATHS),
+            self.rng.randbytes(self.rng.choice((0, 10, 5000, 70_000, 140_000))),
+        )
+        via = self.rng.randrange(len(self.cluster.datanodes))
+        upload = await self.cluster.begin(path, via=via)
+        self.contents[path] = b""
+        await self._send(path, upload, data)
+
+    async def _append(self) -> None:
+        path = self.rng.choice(PATHS)
+        if path in self.contents:
+            root = self.cluster.namenodes[0].running.namenode.caller(ROOT_USER)
+            with suppress(Refusal):
+                upload = await self._via().append(root, path, HOST)
+                await self._send(path, upload, self.rng.randbytes(self.rng.choice((10, 5000, 70_000))))
+
+    async def _send(self, path: str, upload: datanodes.Upload, data: bytes) -> None:
+        """Send data; a member of the chain dies meanwhile, perhaps."""
+        half = self.rng.randrange(len(data) + 1)
+        self.contents[path] += data
+        self.unsure.add(path)
+        try:
+            await upload.write(data[:half])
+            if self.rng.random() < 0.3:
+                await self._kill(spare=upload._datanode.name)  # noqa: SLF001 - the one that takes it
+            await upload.write(data[half:])
+            await upload.close()
+            self.unsure.discard(path)
+        finally:
+            await upload.abort()
+
+    async def _truncate(self) -> None:
+        path = self.rng.choice(PATHS)
+        if self.contents.get(path) and path not in self.unsure:
+            length = self.rng.randrange(len(self.contents[path]))
+            namenode = self.cluster.namenodes[0].running.namenode
+            with suppress(Refusal):
+                await namenode.truncate(namenode.caller(ROOT_USER), path, length, "cutter", HOST)
+                self.contents[path] = self.contents[path][:length]
+
+    async def _replicate(self) -> None:
+        path = self.rng.choice(PATHS)
+        if path in self.contents:
+            await set_replication(self.cluster, self.rng.choice((3, 4)), path)
+
+    async def _delete(self) -> None:
+        path = self.rng.choice(PATHS)
+        namenode = self.cluster.namenodes[0].running.namenode
+        if await namenode.delete(namenode.caller(ROOT_USER), path, recursive=False):
+            del self.contents[path]
+            self.unsure.discard(path)
+
+    async def _kill(self, spare: str = "") -> None:
+        if self.harmed < 2 and len(self.cluster.datanodes) > 3:
+            process = self.rng.choice([each for each in self.cluster.datanodes if each.name != spare])
+            self.away.append(process.directory.name)
+            self.harmed += 1
+            await self.cluster.kill(process)
+
+    async def _back(self) -> None:
+        if self.away:
+            await self.cluster.start_datanode(self.away.pop())
+
+    async def _leader(self) -> None:
+        await self.cluster.start_namenode()
+        await self.cluster.kill(self.cluster.namenodes[0])
+
+    async def _flip(self) -> None:
+        if self.harmed < 2:
+            self.harmed += 1
+            damage(
+                self.rng.choice(self.cluster.datanodes),
+                lambda file: flip(file) if file.stat().st_size else None,
+            )
+
+    async def _turn(self) -> None:
+        await self.cluster.turn()
+
+    async def _advance(self) -> None:
+        """Let all become as it is wanted, with as many DataNodes as are there."""
+        self.cluster.clock.advance(self.rng.choice((1.0, 6.0, DEAD_S + 1)))
+        await self.cluster.turn()
+
+    async def rest(self) -> None:
+        """Have all back, and read all: nothing is lost, and all is as wanted."""
+        while self.away:
+            await self._back()
+        cluster = self.cluster
+        cluster.clock.advance(1300.0)  # whatever is open is recovered
+        await cluster.settle(4)
+        for _ in range(2):
+            for datanode in cluster.datanodes:  # as clients that read all that they can
+                for block in datanode.running.datanode.replicas.blocks():
+                    try:
+                        replica = datanode.running.datanode.replicas.find(block)
+                        assert replica is not None
+                        list(datanode.running.datanode.read_block(block, 0, replica.length))
+                    except CorruptReplicaError:
+                        await datanode.running.datanode.found_corrupt(block)
+            cluster.clock.advance(1300.0)
+            await cluster.settle(8)
+        wrong = await cluster.wrong()
+        assert wrong == [], wrong
+        for path, data in self.contents.items():
+            found = await cluster.opened(path)
+            is_right = found == data or (path in self.unsure and data.startswith(found))
+            assert is_right, f"{path} has {len(found)} bytes of {len(data)}, unsure: {sorted(self.unsure)}"
+            self.contents[path] = found
+        self.unsure.clear()
+        self.harmed = 0
+
+
+async def troubled(directory: Path, seed: int, rounds: int, losses: float) -> None:
+    """Let trouble come, and rest, by turns."""
+    rng = random.Random(seed)
+    async with several(directory, namenodes=2, datanodes=5, seed=seed, losses=losses) as cluster:
+        trouble = Trouble(cluster, rng)
+        for _ in range(rounds):
+            for _ in range(12):
+                await trouble.step()
+            await trouble.rest()
+
+
+async def test_no_block_is_lost_in_trouble(tmp_path: Path) -> None:
+    """Whatever comes at once, as long as a good replica is left; and all is as wanted in the end."""
+    seed = random.randrange(10**9)
+    try:
+        await troubled(tmp_path, seed, 1, 0.02)
+    except BaseException as error:
+        error.add_note(f"seed {seed}")
+        raise
+
+
+@pytest.mark.long
+async def test_no_block_is_lost_in_long_trouble(tmp_path: Path) -> None:
+    """The same, for longer."""
+    for number in range(30):
+        seed = random.randrange(10**9)
+        try:
+            await troubled(tmp_path / str(number), seed, 3, 0.02)
+        except BaseException as error:
+            error.add_note(f"seed {seed}")
+            raise

@@ -1,0 +1,326 @@
+"""Blocks at several DataNodes: written through a chain, and read wherever they are good."""
+
+import asyncio
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nncache.namenode.datanode.datanode import Upload
+from nncache.namenode.datanode.replicas import WritingReplica
+from nncache.namenode.namespace.inode import Block
+from nncache.namenode.namespace.refusal import Refusal
+from nncache.namenode.node.namenode import NameNode
+from tests.namenode.several import BLOCK, DATA, DataNodeProcess, Several, names, several
+from tests.patience import until_so
+
+PART = BLOCK // 2
+
+
+async def test_an_upload_is_at_as_many_datanodes_as_it_wants(tmp_path: Path) -> None:
+    """Z13: of each block, when the upload is answered; nothing is left to be done then."""
+    async with several(tmp_path) as cluster:
+        for replication in (1, 2, 3):
+            await cluster.write(f"/f{replication}", replication=replication)
+            held = await cluster.held(f"/f{replication}")
+            assert [len(each) for each in held] == [replication] * 3
+            assert await cluster.opened(f"/f{replication}") == DATA
+        assert await cluster.wrong() == []
+
+
+async def test_more_replicas_than_datanodes_come_with_the_datanodes(tmp_path: Path) -> None:
+    """Until then the file is whole, and its blocks wait."""
+    async with several(tmp_path, datanodes=2) as cluster:
+        await cluster.write("/f")
+        assert [len(each) for each in await cluster.held("/f")] == [2, 2, 2]
+        await cluster.settle(3)
+        assert len(await cluster.queued()) == 3
+        await cluster.start_datanode()
+        await cluster.settle()
+        assert [len(each) for each in await cluster.held("/f")] == [3, 3, 3]
+        assert await cluster.wrong() == []
+
+
+async def test_a_block_asked_for_again_is_the_same_at_the_same_datanodes(tmp_path: Path) -> None:
+    """Z7: after a lost reply; by `previous`."""
+    async with several(tmp_path, datanodes=4) as cluster:
+        upload = await cluster.begin("/f", replication=2)
+        namenode, holder = cluster.namenodes[0].running.namenode, upload._holder  # noqa: SLF001 - its own
+        file = (await cluster.file("/f")).id
+        placed = await namenode.place_block("/f", holder, None, file)
+        assert await namenode.place_block("/f", holder, None, file) == placed
+        await upload.abort()
+
+
+async def test_a_file_is_closed_when_each_block_is_at_a_datanode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Z9, Z12: until then the writer is refused, and no copy is ordered; one of them is enough."""
+
+    async def silent(self: NameNode, *_: object) -> bool:
+        del self
+        return True
+
+    async with several(tmp_path) as cluster:
+        upload = await cluster.begin("/f")
+        await upload.write(DATA[:100])
+        with monkeypatch.context() as context:
+            context.setattr(NameNode, "received", silent)
+            with pytest.raises(Refusal, match="does not have enough number of replicas"):
+                await upload.close()
+        await cluster.settle(2)
+        assert (await cluster.file("/f")).is_open
+        assert cluster.namenodes[0].running.replicating.ordered == 0
+        (block,) = (await cluster.file("/f")).blocks
+        datanode = cluster.datanodes[1].running.datanode
+        assert await datanode._namenode.received(block, datanode.name, datanode._ledger)  # noqa: SLF001 - late
+        await upload.close()
+        assert not (await cluster.file("/f")).is_open
+        for each in cluster.datanodes:
+            each.running.reporting.at_once()
+        await cluster.settle()
+        assert [len(each) for each in await cluster.held("/f")] == [3]
+        assert await cluster.wrong() == []
+
+
+# ---- chains --------------------------------------------------------------------------------------------------------
+
+
+async def chain_of(cluster: Several, upload: Upload) -> list[DataNodeProcess]:
+    """Return the DataNodes behind the first one, in their order, when all of them take the block."""
+    assert upload._pipeline is not None  # noqa: SLF001 - to see it
+    by_name = {each.name: each for each in cluster.datanodes}
+    chain = [by_name[name] for name in upload._pipeline._chain]  # noqa: SLF001 - as above
+    await until_so(lambda: all(each.running.datanode.transfers for each in chain))
+    return chain
+
+
+@pytest.mark.parametrize(
+    ("member", "written"),
+    [
+        pytest.param(member, written, marks=[pytest.mark.long] if member != at else [])
+        for member in range(3)
+        for at, written in enumerate((1, PART, BLOCK - 1))
+    ],
+)
+async def test_an_upload_survives_the_death_of_a_member(member: int, written: int, tmp_path: Path) -> None:
+    """Z13: each behind the first, at the beginning, in the middle and at the end of a block; under the next stamp."""
+    async with several(tmp_path, datanodes=5) as cluster:
+        upload = await cluster.begin("/f", replication=4)
+        await upload.write(DATA[:written])
+        dead = (await chain_of(cluster, upload))[member]
+        await cluster.kill(dead)
+        await upload.write(DATA[written:])
+        await upload.close()
+        file = await cluster.file("/f")
+        assert file.length == len(DATA)
+        assert file.blocks[0].stamp > 1001
+        assert dead.name not in set.union(*await cluster.held("/f"))
+        assert [len(each) for each in await cluster.held("/f")] == [3, 4, 4]
+        assert await cluster.opened("/f") == DATA
+        await cluster.settle()
+        assert [len(each) for each in await cluster.held("/f")] == [4, 4, 4]
+        await cluster.start_datanode(dead.directory.name)  # with a part of the block, which goes
+        await cluster.settle()
+        assert [len(each) for each in await cluster.held("/f")] == [4, 4, 4]
+        assert await cluster.wrong() == []
+
+
+async def test_an_upload_survives_the_death_of_all_others(tmp_path: Path) -> None:
+    """One after the other, and both at once."""
+    async with several(tmp_path, datanodes=4) as cluster:
+        upload = await cluster.begin("/f", replication=4)
+        await upload.write(DATA[:PART])
+        first, second, third = await chain_of(cluster, upload)
+        await cluster.kill(second)
+        await upload.write(DATA[PART : BLOCK - 2])
+        await cluster.kill(first)
+        await cluster.kill(third)
+        await upload.write(DATA[BLOCK - 2 :])
+        await upload.close()
+        assert [len(each) for each in await cluster.held("/f")] == [1, 1, 1]
+        assert await cluster.opened("/f") == DATA
+
+
+async def test_an_append_survives_the_death_of_a_member(tmp_path: Path) -> None:
+    """What the file had is kept by each of the chain, and the new bytes are at those that are left."""
+    async with several(tmp_path) as cluster:
+        await cluster.write("/f", DATA[:PART])
+        datanode = cluster.datanodes[0].running.datanode
+        root = cluster.namenodes[0].running.namenode.caller("hdfs")
+        for number, data in enumerate((DATA[PART:BLOCK], DATA[BLOCK:])):
+            upload = await datanode.append(root, "/f", "host")
+            await upload.write(data[:10])
+            if number == 0:
+                await cluster.kill((await chain_of(cluster, upload))[0])
+            await upload.write(data[10:])
+            await upload.close()
+        assert await cluster.opened("/f") == DATA
+        assert [len(each) for each in await cluster.held("/f")] == [2, 2, 2]
+
+
+async def test_a_silent_member_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that has taken all, and does not acknowledge it: it is left out, and no other."""
+    async with several(tmp_path) as cluster:
+        for each in cluster.datanodes:
+            assert each.running.datanode.peers is not None
+            each.running.datanode.peers.silent_s = 0.3
+        upload = await cluster.begin("/f")
+        await upload.write(DATA[:1])
+        silent = (await chain_of(cluster, upload))[1]
+
+        async def never(replica: WritingReplica) -> Block:
+            del replica
+            await asyncio.get_running_loop().create_future()
+            raise AssertionError("nothing ends that")
+
+        monkeypatch.setattr(silent.running.datanode, "finish", never)
+        await upload.write(DATA[1:])
+        await upload.close()
+        others = names(cluster.datanodes) - {silent.name}
+        assert await cluster.held("/f") == [others, others, others]
+        assert await cluster.opened("/f") == DATA
+
+
+def full_after(monkeypatch: pytest.MonkeyPatch, directory: Path, size: int) -> None:
+    """Have the disk below a directory take no more than so many bytes of each replica."""
+    write = WritingReplica.write
+
+    def limited(self: WritingReplica, data: bytes) -> None:
+        if Path(str(self._data.name)).is_relative_to(directory) and self.length + len(data) > size:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(self, data)
+
+    monkeypatch.setattr(WritingReplica, "write", limited)
+
+
+@pytest.mark.parametrize("replication", [1, 2, 3])
+@pytest.mark.parametrize("size", [0, 1000])
+async def test_an_upload_survives_a_full_disk(
+    replication: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the DataNode that takes it: the others go on; without others, another chain from the block's beginning."""
+    async with several(tmp_path) as cluster:
+        full = cluster.datanodes[0]
+        full_after(monkeypatch, full.directory, size)
+        upload = await cluster.begin("/f", replication=replication)
+        for at in range(0, len(DATA), 700):
+            await upload.write(DATA[at : at + 700])
+        await upload.close()
+        held = await cluster.held("/f")
+        assert full.name not in set.union(*held)
+        assert await cluster.opened("/f") == DATA
+        await cluster.settle()
+        assert [len(each) for each in await cluster.held("/f")] == [min(replication, 2)] * 3
+        assert replication == 3 or await cluster.wrong() == []
+
+
+async def test_an_upload_survives_the_full_disk_of_a_member(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others go on without it."""
+    async with several(tmp_path) as cluster:
+        upload = await cluster.begin("/f")
+        await upload.write(DATA[:10])
+        full = (await chain_of(cluster, upload))[1]
+        full_after(monkeypatch, full.directory, 1000)
+        await upload.write(DATA[10:])
+        await upload.close()
+        assert [each & {full.name} for each in await cluster.held("/f")] == [set(), set(), set()]
+        assert await cluster.opened("/f") == DATA
+
+
+async def test_an_upload_without_any_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As HDFS says it, and the file stays to be recovered."""
+    async with several(tmp_path) as cluster:
+        full_after(monkeypatch, tmp_path, 10)
+        upload = await cluster.begin("/f", replication=1)
+        with pytest.raises(Refusal, match=r"could only be written to 0 of|All datanodes are bad"):
+            await upload.write(DATA)
+        await upload.abort()
+
+
+async def test_a_full_datanode_gets_no_new_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Z20: it says so in its record, which is written when it has changed; so redirects avoid it, too."""
+    async with several(tmp_path) as cluster:
+        full = cluster.datanodes[1]
+        monkeypatch.setattr(full.running.datanode.replicas, "free", lambda: (10**9, 1000))
+        await cluster.look()
+        await cluster.write("/f")
+        assert full.name not in set.union(*await cluster.held("/f"))
+        namenode = cluster.namenodes[0].running
+        addresses = {await namenode.datanodes.for_writing() for _ in range(50)}
+        assert addresses == {each.running.http for each in cluster.datanodes if each is not full}
+        commits = full.member.commits
+        for _ in range(3):
+            await full.running.turn()
+        assert full.member.commits == commits
+
+
+async def test_a_chain_that_cannot_go_on_leaves_what_had_come(tmp_path: Path) -> None:
+    """The DataNode that takes the upload is killed: the file is closed with what the others have, once recovered."""
+    async with several(tmp_path) as cluster:
+        await cluster.write("/kept", DATA[:PART])
+        for path, begin in (("/f", 0), ("/kept", PART)):
+            root = cluster.namenodes[0].running.namenode.caller("hdfs")
+            via = cluster.datanodes[0].running.datanode
+            upload = await (cluster.begin(path) if begin == 0 else via.append(root, path, "host"))
+            await upload.write(DATA[begin : begin + 5000])
+            taken = cluster.datanodes[0]
+            await cluster.kill(taken)
+            await upload.abort()
+            assert not await cluster.namenodes[0].running.namenode.recover_lease(root, path, "other")
+            await cluster.turn()
+            file = await cluster.file(path)
+            assert not file.is_open
+            assert begin <= file.length <= begin + 5000
+            assert await cluster.opened(path) == DATA[: file.length]
+            await cluster.start_datanode(taken.directory.name)
+            await cluster.settle()
+            assert [len(each) for each in await cluster.held(path)] == [3]
+        assert await cluster.wrong() == []
+
+
+# ---- reads ---------------------------------------------------------------------------------------------------------
+
+
+def damage(datanode: DataNodeProcess, change: Callable[[Path], object]) -> None:
+    """Change all replicas on the disk of a DataNode."""
+    for file in (datanode.directory / "blocks" / "finalized").glob("*[0-9]"):
+        change(file)
+
+
+def flip(file: Path) -> None:
+    """Change a byte."""
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("change", [flip, Path.unlink])
+async def test_a_read_goes_on_at_another_replica(change: Callable[[Path], object], tmp_path: Path) -> None:
+    """From the byte where one is corrupt, or gone; the client notices nothing."""
+    async with several(tmp_path) as cluster:
+        await cluster.write("/f")
+        for datanode in cluster.datanodes[:2]:
+            damage(datanode, change)
+        for _ in range(10):
+            assert await cluster.opened("/f") == DATA
+
+
+async def test_a_read_goes_to_the_datanode_with_the_fewest_transfers(tmp_path: Path) -> None:
+    """Z6: by chance where several have as few."""
+    async with several(tmp_path) as cluster:
+        await cluster.write("/f", DATA[:10])
+        busy = cluster.datanodes[0]
+        (block,) = (await cluster.file("/f")).blocks
+        namenode = cluster.namenodes[0].running
+        with busy.running.datanode.transferring():
+            await cluster.look()
+            found = {
+                await namenode.datanodes.for_reading(await namenode.namenode.holders(block))
+                for _ in range(50)
+            }
+        assert found == {each.running.http for each in cluster.datanodes[1:]}
+        assert names(cluster.datanodes) == (await cluster.held("/f"))[0]
