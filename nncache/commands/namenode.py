@@ -13,9 +13,9 @@ import click
 
 from nncache.coordination.errors import CoordinationError
 from nncache.errors import StartError
+from nncache.hadoop.feed_znodes import DEFAULT_ROOT
 from nncache.namenode.cluster import HOST
 from nncache.namenode.on_zookeeper import (
-    DEFAULT_ROOT,
     DataNodeSpec,
     DoubledError,
     NameNodeSpec,

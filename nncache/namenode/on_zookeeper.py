@@ -17,6 +17,7 @@ from nncache.coordination.linearizable import MARKS, LinearizableZnodes, check_s
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, SetData, Znodes
+from nncache.hadoop.feed_znodes import DEFAULT_ROOT, VERSION
 from nncache.namenode.cluster import HOST, TURN_EVERY_S, USERS, own_user
 from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.datanode.peers import Peers
@@ -33,7 +34,6 @@ from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSetting
 from nncache.namenode.node.sweeping import Sweeper, alive
 from nncache.namenode.webhdfs.server import DataNodeHandler, NameNodeHandler
 
-DEFAULT_ROOT: Final = "/nncache-namenode"
 START_S: Final = 30.0
 """How long ZooKeeper may take to answer at the start."""
 
@@ -211,7 +211,7 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
 async def fsck_of(place: Place, *, repair: bool) -> Audited:
     """Audit a namespace while it is served. Raises CoordinationError: ZooKeeper does not answer, or has none there."""
     async with _znodes(place, f"fsck-{uuid.uuid4().hex[:16]}") as znodes:
-        await znodes.get(layout.VERSION)
+        await znodes.get(VERSION)
         return await fsck(znodes, repair=repair)
 
 

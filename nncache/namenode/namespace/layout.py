@@ -12,7 +12,7 @@
 | /work_queues/recover/BLOCK     | an order to recover the block        |                                |
 | /work_queues/delete/DN/BLOCK   | nothing: the replica may go          |                                |
 | /edits                         | the first segment kept, its number   |                                |
-| /edits/SEGMENT/e-NUMBER        | the events of one edit; sequential   |                                |
+| /edits/SEGMENT/e-NUMBER        | the events of one edit; sequential   | (hadoop/feed_znodes.py)        |
 | /ids                           | the next id that is not taken        |                                |
 | /version                       | which namespace this is              |                                |
 | /settings                      | what all processes must agree on     |                                |
@@ -38,9 +38,7 @@ TREES: Final = f"{WORK_QUEUES}/trees"
 RECOVER: Final = f"{WORK_QUEUES}/recover"
 DELETE: Final = f"{WORK_QUEUES}/delete"
 SNAPSHOTTABLE: Final = "/snapshottable"
-EDITS: Final = "/edits"
 IDS: Final = "/ids"
-VERSION: Final = "/version"
 SETTINGS: Final = "/settings"
 HEALTH: Final = "/health"
 NAME_NODES: Final = "/name_nodes"
@@ -122,16 +120,6 @@ def lease(holder: str) -> str:
 def leased(holder: str, file: int) -> str:
     """Return where it stands that a holder has a file open."""
     return f"{LEASES}/{escape(holder)}/{file}"
-
-
-def segment(number: int) -> str:
-    """Return where the edits of a segment are."""
-    return f"{EDITS}/{number}"
-
-
-def new_edit(segment_number: int) -> str:
-    """Return where an edit is made; its number follows."""
-    return f"{EDITS}/{segment_number}/e-"
 
 
 def escape(name: str) -> str:

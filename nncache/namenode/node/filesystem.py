@@ -8,10 +8,9 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeAlias, TypeVar
 
-import msgspec
-
 from nncache.coordination.errors import BadVersionError, NodeExistsError, NoNodeError, NotEmptyError
 from nncache.coordination.zookeeper import Create, SetData, Znodes
+from nncache.hadoop.feed_znodes import VERSION, encode_namespace, parse_namespace
 from nncache.hadoop.namespace import Namespace
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import ROOT_ID, Inode, encode
@@ -103,7 +102,7 @@ class FileSystem:
                     Create(layout.IDS, str(ROOT_ID + 1).encode()),
                     Create(layout.inode(ROOT_ID), encode(root)),
                     Create(layout.directory(ROOT_ID), b"0"),
-                    Create(layout.VERSION, msgspec.json.encode(version)),
+                    Create(VERSION, encode_namespace(version)),
                     *first_operations(),
                 ]
             )
@@ -112,7 +111,7 @@ class FileSystem:
 
     async def namespace(self) -> Namespace:
         """Return which namespace this is; a format makes another one."""
-        return msgspec.json.decode((await self.znodes.get(layout.VERSION)).data, type=Namespace)
+        return parse_namespace((await self.znodes.get(VERSION)).data)
 
     async def run(self, paths: Sequence[str], decide: Decide[_T]) -> _T:
         """Carry out an operation on paths.
