@@ -14,8 +14,10 @@ from tests.differential.figures import Target
 from tests.differential.run import GLOBS, SETTINGS, run_for
 from tests.real.datanode import begin, led_to
 from tests.real.light_server import LightServer
+from tests.real.namespace_server import NamespaceServer
 from tests.real.proxied_cluster import ProxiedCluster, Where
-from tests.real.stand import Channel, proxied
+from tests.real.stand import ANY, Channel, proxied
+from tests.zookeepers import ZooKeeperServer
 
 OPERATIONS = 120
 
@@ -67,7 +69,7 @@ def test_an_open_file_is_no_hit(proxied_light: ProxiedCluster) -> None:
     assert json.loads(proxied_light.make_hit("/t/o/f", "bob").body)["FileStatus"]["length"] == 2
 
 
-@pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
+@pytest.mark.parametrize("channel", ANY, ids=lambda channel: channel.value)
 def test_every_answer_is_the_namenodes_own(channel: Channel, request: pytest.FixtureRequest) -> None:
     """Verbatim, Bounded and OwnWrites after random operations, with enough hits to mean something."""
     needs_zookeeper = channel is Channel.ZOOKEEPER
@@ -84,6 +86,19 @@ def test_every_answer_is_the_namenodes_own(channel: Channel, request: pytest.Fix
         figures = run_for(simulation, seed=20261128, operations=OPERATIONS)
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
     assert figures.shortfalls(Target(p50_ms=math.inf, p99_ms=math.inf)) == []
+
+
+def test_every_answer_on_the_feed_is_the_namenodes_own(zookeeper_server: ZooKeeperServer) -> None:
+    """The same by watches of what three NameNodes write to ZooKeeper: changes are seen soon, and nothing is polled."""
+    with (
+        NamespaceServer(zookeeper_server.address, namenodes=3) as served,
+        proxied(served, *GLOBS, channel=Channel.FEED, **SETTINGS) as simulation,
+    ):
+        figures = run_for(simulation, seed=20261129, operations=OPERATIONS)
+        polls = simulation.proxy.metrics()["nncache_channel_polls_total"]
+    print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
+    assert figures.shortfalls(Target(p50_ms=math.inf, p99_ms=math.inf)) == []
+    assert polls == 0
 
 
 def proxy_of(light: LightCluster) -> Proxy:

@@ -12,6 +12,7 @@ from nncache.invalidation.filters.definition import Filter
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy, Publisher
 from tests.auth_methods import USER_NAME, AuthMethod
+from tests.real.namespace_server import NamespaceServer
 from tests.real.proxied_cluster import ProxiedCluster
 from tests.secured.service import principal_flags
 from tests.secured.terminating import termination_settings
@@ -26,6 +27,11 @@ class Channel(Enum):
 
     DIRECT = "direct"
     ZOOKEEPER = "zookeeper"
+    FEED = "feed"  # of a `NamespaceServer` alone
+
+
+ANY: Final = (Channel.DIRECT, Channel.ZOOKEEPER)
+"""Channels for any NameNode."""
 
 
 @contextmanager
@@ -57,11 +63,14 @@ def proxied(
         publisher: Publisher | None = None
         service: Service | None = None
         match channel:
-            case Channel.DIRECT:
+            case Channel.DIRECT | Channel.FEED:
+                if channel is Channel.FEED:
+                    assert isinstance(cluster, NamespaceServer)
+                    zookeeper, flags = cluster.servers, {**flags, "feed_root": cluster.root}
                 http = ",".join(namenode.http for namenode in cluster.namenodes)
                 rpc = rpc or ",".join(namenode.rpc for namenode in cluster.namenodes)
                 proxy = Proxy(
-                    *("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct"),
+                    *("--namenode-http", http, "--namenode-rpc", rpc, "--channel", channel.value),
                     *(principal_flags(cluster.kdc) if cluster.kdc is not None else ()),
                     *(argument for glob in globs for argument in ("--glob", glob)),
                     *(() if zookeeper is None else ("--zookeeper", zookeeper)),
