@@ -143,7 +143,10 @@ class Znodes(Protocol):
 
 
 class SyncedZnodes(Znodes, Protocol):
-    """What `nncache.coordination.linearizable` needs of a session with ZooKeeper. All calls may lose the connection."""
+    """What `nncache.coordination.linearizable` needs of a session with ZooKeeper. All calls may lose the connection.
+
+    Calls are sent in the order in which they are begun, and over one connection carried out in that order.
+    """
 
     @property
     def connection_id(self) -> int:

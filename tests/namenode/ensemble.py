@@ -49,6 +49,7 @@ class Member:
         self._ensemble = ensemble
         self._own = EmbeddedZnodes()
         self._applied = 0
+        self._wire = asyncio.Lock()  # its calls are carried out in their order
 
     async def wait_connected(self, timeout_s: float) -> None:
         """Return: it is connected again at once."""
@@ -56,15 +57,17 @@ class Member:
     async def sync(self, path: str) -> None:
         """Be as far as the leader was."""
         del path
-        await self._wait()
-        end = len(self._ensemble.log)
-        await self._wait()
-        await self._apply(end)
+        async with self._wire:
+            await self._wait()
+            end = len(self._ensemble.log)
+            await self._wait()
+            await self._apply(end)
 
     async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
         """Read what there is here."""
-        await self._fall_behind()
-        return await self._own.get_many(paths)
+        async with self._wire:
+            await self._fall_behind()
+            return await self._own.get_many(paths)
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
         """The same."""
@@ -72,13 +75,15 @@ class Member:
 
     async def get(self, path: str) -> Znode:
         """The same."""
-        await self._fall_behind()
-        return await self._own.get(path)
+        async with self._wire:
+            await self._fall_behind()
+            return await self._own.get(path)
 
     async def children(self, path: str) -> tuple[str, ...]:
         """The same."""
-        await self._fall_behind()
-        return await self._own.children(path)
+        async with self._wire:
+            await self._fall_behind()
+            return await self._own.children(path)
 
     async def commit(self, operations: Sequence[Operation]) -> None:
         """Have the leader carry it out; what it answers is here by then."""

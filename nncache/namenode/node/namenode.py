@@ -37,7 +37,14 @@ from nncache.namenode.namespace.refusal import Java, Refusal, io_error
 from nncache.namenode.namespace.rename import rename, rename_with_options
 from nncache.namenode.namespace.transaction import MAX_OPERATIONS, Transaction
 from nncache.namenode.namespace.truncate import truncate
-from nncache.namenode.namespace.view import Node, View
+from nncache.namenode.namespace.view import (
+    Lease,
+    LeaseNeededError,
+    NeededError,
+    Node,
+    ReplicasNeededError,
+    View,
+)
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
 from nncache.namenode.node.filesystem import Decide, FileSystem
@@ -327,7 +334,7 @@ class NameNode:
         """Return a file that the caller may read; sets its access time if it is old (getBlockLocations)."""
         self._may_read()
 
-        def decide(view: View, tx: Transaction) -> Inode:
+        def decide(view: View, tx: Transaction) -> Inode | Refusal:
             return reads.readable(view, tx if not self.safe_mode else Transaction(view, 0), caller)
 
         return await self._fs.run([path], decide)
@@ -373,9 +380,17 @@ class NameNode:
         """Make a file, and give the holder its lease."""
         self._may_write(f"Cannot create file{path}")
         writer, take = self._writer(holder, host), self._fs.ids.take
-        made = await self._fs.run([path], lambda view, tx: create(view, tx, caller, file, writer, take))
+        lease: Lease | None = None
+
+        def decide(view: View, tx: Transaction) -> Inode | Refusal:
+            nonlocal lease
+            lease = view.lease_of(holder)
+            return create(view, tx, caller, file, writer, take)
+
+        made = await self._fs.run([path], decide, [LeaseNeededError(holder)])
         self._fs.resolver.learn(made)
-        await self._see(holder)
+        version = 0 if lease is None else lease.version + 1  # it has been renewed, or made
+        self._leases.see(holder, version, self._clock.now())
         return made
 
     async def append(self, caller: Caller, path: str, holder: str, host: str) -> Inode:
@@ -402,6 +417,7 @@ class NameNode:
             path,
             file_id,
             lambda view, tx: blocks.add_block(view, tx, holder, previous, file_id, targets, take),
+            [LeaseNeededError(holder)],
         )
 
     async def begin_pipeline(self, path: str, holder: str, block: Block, file_id: int) -> Block:
@@ -428,8 +444,11 @@ class NameNode:
     async def complete(self, path: str, holder: str, last: Block | None, file_id: int) -> bool:
         """Close a file; False: ask again."""
         self._may_write(f"Cannot complete file {path}")
+        needs: list[NeededError] = [LeaseNeededError(holder)]
+        if last is not None:
+            needs.append(ReplicasNeededError(last.id))
         return await self._run_open(
-            path, file_id, lambda view, tx: blocks.complete(view, tx, holder, last, file_id)
+            path, file_id, lambda view, tx: blocks.complete(view, tx, holder, last, file_id), needs
         )
 
     async def recover_lease(self, caller: Caller, path: str, holder: str) -> bool:
@@ -445,10 +464,12 @@ class NameNode:
         await self._fs.run(["/"], lambda _, tx: tx.renew(holder))
         await self._see(holder)
 
-    async def _run_open(self, path: str, file_id: int, decide: Decide[_T]) -> _T:
+    async def _run_open(
+        self, path: str, file_id: int, decide: Decide[_T], needs: Sequence[NeededError] = ()
+    ) -> _T:
         if file_id == 0:
-            return await self._fs.run([path], decide)
-        return await self._fs.run_on(file_id, path, decide)
+            return await self._fs.run([path], decide, needs)
+        return await self._fs.run_on(file_id, path, decide, needs)
 
     def _writer(self, holder: str, host: str) -> Writer:
         return Writer(
@@ -481,7 +502,12 @@ class NameNode:
             if replicas.location.file == asked:
                 return False  # that file had no such block, and no other has got it meanwhile (CONCAT)
             asked = replicas.location.file
-            if await self._fs.run_on(asked, "", lambda view, tx: blocks.received(view, tx, block, datanode)):
+            if await self._fs.run_on(
+                asked,
+                "",
+                lambda view, tx: blocks.received(view, tx, block, datanode),
+                [ReplicasNeededError(block.id)],
+            ):
                 return True
 
     async def orders(self, datanode: str) -> list[Recovery]:

@@ -244,10 +244,14 @@ class Resolver:
         (znode,) = await self._znodes.get_many([path])
         if znode is None:
             return None
-        datanodes = await self._znodes.children(path) if znode.children else ()
+        location = parse_location(znode.data)
+        datanodes: Sequence[str] = location.targets if znode.children else ()
         held = await self._znodes.get_many([layout.replica(block, datanode) for datanode in datanodes])
+        if sum(each is not None for each in held) != znode.children:  # others hold it
+            datanodes = await self._znodes.children(path)
+            held = await self._znodes.get_many([layout.replica(block, datanode) for datanode in datanodes])
         return Replicas(
-            parse_location(znode.data),
+            location,
             {
                 datanode: parse_replica(each.data)
                 for datanode, each in zip(datanodes, held, strict=True)
