@@ -25,10 +25,10 @@ from nncache.registry.errors import NoRecordError, RegistryError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.settings import RegistrySettings
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected
 from tests.patience import HANG_S
 from tests.processes import free_address
-from tests.zookeepers import ZooKeeperServer
 
 DAEMON = RegisteredDaemon(
     kind=PROXY, host="h", port=1, webhdfs=("http://h:1/webhdfs/v1",), admin="http://h:2/"

@@ -172,7 +172,7 @@ async def test_what_an_operation_costs() -> None:
     await count("listing", namenode.listing(root, "/a/b/c/d"))
     await count("rename", namenode.rename(root, "/a/b/c/d", "/a/z"))
     assert costs == {
-        "status": 2, "mkdirs": 3, "create": 7, "add_block": 5, "received": 7, "complete": 11, "listing": 8, "rename": 5,
+        "status": 2, "mkdirs": 3, "create": 3, "add_block": 3, "received": 5, "complete": 7, "listing": 8, "rename": 5,
     }  # fmt: skip
 
 

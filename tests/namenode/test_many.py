@@ -22,6 +22,7 @@ from nncache.namenode.namespace.making import Modes
 from nncache.namenode.namespace.refusal import Java
 from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
 from nncache.testbed.daemon import Program, Proxy
+from nncache.testbed.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 from tests.coordination.simulations import connected, expire
 from tests.namenode import differential
 from tests.namenode.asking import Reply, ask, call
@@ -33,7 +34,6 @@ from tests.namenode.many import ManyNameNodes, fixtures_on
 from tests.namenode.test_proxy_in_front import status_of
 from tests.namenode.test_races import work as race
 from tests.patience import HANG_S, until, until_so
-from tests.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 
 STATUS = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
 CLIENTS = 8

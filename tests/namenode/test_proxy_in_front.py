@@ -9,6 +9,7 @@ import pytest
 from nncache.namenode.cluster import LightCluster
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Proxy
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.cluster import make_directory
 from tests.differential.figures import Target
 from tests.differential.run import GLOBS, SETTINGS, run_for
@@ -17,7 +18,6 @@ from tests.real.light_server import LightServer
 from tests.real.namespace_server import NamespaceServer
 from tests.real.proxied_cluster import ProxiedCluster, Where
 from tests.real.stand import ANY, Channel, proxied
-from tests.zookeepers import ZooKeeperServer
 
 OPERATIONS = 120
 
