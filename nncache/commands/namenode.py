@@ -5,12 +5,13 @@ import json
 import os
 import signal
 import sys
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from nncache.commands.namenode_pages import admin_of
 from nncache.coordination.errors import CoordinationError
 from nncache.errors import StartError
 from nncache.hadoop.feed_znodes import DEFAULT_ROOT
@@ -27,6 +28,7 @@ from nncache.namenode.on_zookeeper import (
     fsck_of,
     namenode_serving,
 )
+from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.setting_error import SettingError
 
 _PORT: Final = click.IntRange(0, 65_535)
@@ -41,20 +43,27 @@ _HOST: Final = click.option(
 )
 
 
+_ADMIN: Final = click.option(
+    "--admin", default="", help="host:port of its pages: health, readiness, metrics, status [default: none]."
+)
+
+
 @click.command()
 @_ZOOKEEPER
 @_ROOT
 @_HOST
+@_ADMIN
 @click.option("--port", type=_PORT, default=0, help="Port of WebHDFS [default: a free one].")
 @click.option("--rpc-port", type=_PORT, default=0, help="Port of its RPC [default: a free one].")
-def namenode(*, zookeeper: str, zookeeper_root: str, host: str, port: int, rpc_port: int) -> None:
+def namenode(*, zookeeper: str, zookeeper_root: str, host: str, admin: str, port: int, rpc_port: int) -> None:
     """Serve a namespace that is in ZooKeeper, as one of any number of NameNodes.
 
     Prints its addresses as one JSON object when it serves, and runs until Ctrl-C or SIGTERM. The first one of a
     namespace makes it. There is no authentication: see docs/namenode.md.
     """
     place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
-    _run(namenode_serving(NameNodeSpec(place=place, host=host, port=port, rpc_port=rpc_port)), place)
+    spec = NameNodeSpec(place=place, host=host, port=port, rpc_port=rpc_port, is_observed=bool(admin))
+    _run(namenode_serving(spec), place, admin)
 
 
 @click.command()
@@ -67,14 +76,17 @@ def namenode(*, zookeeper: str, zookeeper_root: str, host: str, port: int, rpc_p
     help="Where its blocks are, and its id.",
 )
 @_HOST
+@_ADMIN
 @click.option("--port", type=_PORT, default=0, help="Port of its WebHDFS [default: a free one].")
-def datanode(*, zookeeper: str, zookeeper_root: str, directory: Path, host: str, port: int) -> None:
+def datanode(
+    *, zookeeper: str, zookeeper_root: str, directory: Path, host: str, admin: str, port: int
+) -> None:
     """Keep blocks of the files of a namespace that is in ZooKeeper.
 
     Prints its address as one JSON object when it serves, and runs until Ctrl-C or SIGTERM.
     """
     place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
-    _run(datanode_serving(DataNodeSpec(place=place, directory=directory, host=host, port=port)), place)
+    _run(datanode_serving(DataNodeSpec(place=place, directory=directory, host=host, port=port)), place, admin)
 
 
 @click.command()
@@ -102,9 +114,11 @@ def fsck(*, zookeeper: str, zookeeper_root: str, repair: bool) -> None:
 def _run(
     serving: AbstractAsyncContextManager[RunningNameNode] | AbstractAsyncContextManager[RunningDataNode],
     place: Place,
+    admin: str,
 ) -> None:
     try:
-        asyncio.run(_serve(serving, place))
+        at = parse_endpoint("admin", admin) if admin else None
+        asyncio.run(_serve(serving, place, at))
     except (CoordinationError, NotASnapshotError, OSError, SettingError, TimeoutError) as error:
         raise StartError(f"it cannot start: {error}") from error
     except ExceptionGroup as group:  # of the work of each second
@@ -117,12 +131,13 @@ def _run(
 async def _serve(
     serving: AbstractAsyncContextManager[RunningNameNode] | AbstractAsyncContextManager[RunningDataNode],
     place: Place,
+    admin: ListenAddress | None,
 ) -> None:
     ending = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ending.set)
-    async with serving as running:
+    async with serving as running, AsyncExitStack() as pages:
         said: dict[str, Any] = {
             "zookeeper": ",".join(place.zookeeper),
             "root": place.root,
@@ -137,5 +152,7 @@ async def _serve(
                 }
             case RunningDataNode():
                 said |= {"datanode_http": running.http, "datanode": running.datanode.name}
+        if admin is not None:
+            said["admin"] = (await pages.enter_async_context(admin_of(running, admin))).url
         click.echo(json.dumps(said))
         await ending.wait()

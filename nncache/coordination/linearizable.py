@@ -50,6 +50,19 @@ _ATTEMPTS: Final = 10
 _PAUSE_S: Final = 0.05  # after a lost call
 
 
+@dataclass(slots=True, kw_only=True)
+class ZnodesStats:
+    """What was read and changed since the process began."""
+
+    reads: int = 0  # reads that were asked for
+    syncs: int = 0  # syncs that were answered: reads share them
+    read_s: float = 0.0  # seconds that all reads took, their waiting for a sync included
+    commits: int = 0  # transactions carried out
+    commit_s: float = 0.0  # seconds that these took, what was sent again included
+    settled: int = 0  # transactions whose reply was lost, and was found out about
+    unknown: int = 0  # the same, in vain
+
+
 @dataclass(slots=True)
 class _Mark:
     path: str
@@ -96,10 +109,15 @@ class LinearizableZnodes:
         self._tokens = itertools.count()
         self._next: _Round | None = None  # the one that has not begun
         self._one_sync = asyncio.Lock()
+        self._counts = ZnodesStats()
 
     async def begin(self) -> None:
         """See that the root is there, and what is needed below it."""
         await self._zookeeper.ensure(self._marks)
+
+    def stats(self) -> ZnodesStats:
+        """Return the figures."""
+        return replace(self._counts)
 
     @property
     def session_id(self) -> int:
@@ -142,6 +160,8 @@ class LinearizableZnodes:
 
     async def _in_time(self, attempt: Callable[[], Awaitable[_T | None]]) -> _T:
         """Attempt a read; None: it was in vain, as a read over a lost connection is, and is begun again."""
+        began = asyncio.get_running_loop().time()
+        self._counts.reads += 1
         try:
             async with asyncio.timeout(self._patience_s):
                 while True:
@@ -152,6 +172,7 @@ class LinearizableZnodes:
                         await asyncio.sleep(_PAUSE_S)
                         continue
                     if found is not None:
+                        self._counts.read_s += asyncio.get_running_loop().time() - began
                         return found
         except TimeoutError as late:
             raise ConnectionLostError("ZooKeeper does not answer") from late
@@ -222,6 +243,7 @@ class LinearizableZnodes:
 
     async def _sync(self) -> None:
         await self._zookeeper.sync(self._root)
+        self._counts.syncs += 1
 
     # ---- transactions --------------------------------------------------------------------------------------------
 
@@ -242,9 +264,12 @@ class LinearizableZnodes:
         )
         if size > MOST_BYTES:
             raise TooLargeError(f"a transaction of {len(placed)} operations with {size} bytes")
+        began = asyncio.get_running_loop().time()
         async with self._mark() as mark:
             with self._below():
                 await self._once(placed, mark)
+        self._counts.commits += 1
+        self._counts.commit_s += asyncio.get_running_loop().time() - began
 
     @asynccontextmanager
     async def _mark(self) -> AsyncIterator[_Mark]:
@@ -266,9 +291,12 @@ class LinearizableZnodes:
             except ConnectionLostError as lost:
                 try:
                     async with asyncio.timeout(self._patience_s):
-                        if await self._was_done(mark, version, token):
+                        was_done = await self._was_done(mark, version, token)
+                        self._counts.settled += 1
+                        if was_done:
                             return
                 except (TimeoutError, ConnectionLostError, ZnodeError):
+                    self._counts.unknown += 1
                     raise OutcomeUnknownError(f"whether it was carried out is not known: {lost}") from lost
                 continue  # it was not, and never will be
             except ZnodeError as refused:

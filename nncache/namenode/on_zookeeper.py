@@ -31,8 +31,12 @@ from nncache.namenode.node.fsck import Audited, fsck
 from nncache.namenode.node.leading import Leader, NotLeadingError
 from nncache.namenode.node.lease_clock import LeaseLimits
 from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
+from nncache.namenode.node.observing import Observer
 from nncache.namenode.node.sweeping import Sweeper, alive
 from nncache.namenode.webhdfs.server import DataNodeHandler, NameNodeHandler
+
+LOOK_EVERY_S: Final = 5.0
+"""Between two looks at what operators are shown."""
 
 START_S: Final = 30.0
 """How long ZooKeeper may take to answer at the start."""
@@ -76,6 +80,7 @@ class NameNodeSpec:
     users: Mapping[str, Sequence[str]] = field(default_factory=lambda: USERS)  # the same
     leases: LeaseLimits = field(default_factory=LeaseLimits)
     edits: EditsLimits = field(default_factory=EditsLimits)
+    is_observed: bool = False  # operators look at its pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +95,9 @@ class RunningNameNode:
     rpc: str
     superuser: str
     turn: Callable[[], Awaitable[None]]  # what it does each second
+    session: Session
+    handler: NameNodeHandler
+    observer: Observer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +118,8 @@ class RunningDataNode:
     clock: Clock
     http: str
     turn: Callable[[], Awaitable[None]]
+    session: Session
+    znodes: LinearizableZnodes
 
 
 @contextlib.asynccontextmanager
@@ -123,7 +133,7 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
     """
     name = f"nn-{uuid.uuid4().hex[:16]}"
     async with contextlib.AsyncExitStack() as stack:
-        znodes = await stack.enter_async_context(_znodes(spec.place, name))
+        session, znodes = await stack.enter_async_context(_znodes(spec.place, name))
         clock = Clock()
         file_system = FileSystem(znodes, clock.wall_ms)
         await file_system.format(spec.superuser, SUPERGROUP)
@@ -134,6 +144,7 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
         leader = Leader(znodes, name, clock.wall_ms)
         namenode = NameNode(file_system, settings, clock, leader=leader)
         sweeper = Sweeper(znodes, clock.now)
+        observer = Observer(znodes, name, clock.now)
         datanodes = DataNodes({}, znodes)
         namespace = await file_system.namespace()
         enter = stack.enter_async_context
@@ -149,6 +160,8 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
             await namenode.work()
             if (await namenode.standing()).is_active:
                 await sweeper.turn()
+            if spec.is_observed and observer.age_s >= LOOK_EVERY_S:
+                await observer.look()
 
         running = RunningNameNode(
             name=name,
@@ -159,6 +172,9 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
             rpc=rpc,
             superuser=shared.superuser,
             turn=turn,
+            session=session,
+            handler=handler,
+            observer=observer,
         )
         await enter(_turning(turn))
         yield running
@@ -178,7 +194,7 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
     name = _identity(spec.directory)
     async with contextlib.AsyncExitStack() as stack:
         process = f"{name}-{uuid.uuid4().hex[:8]}"
-        znodes = await stack.enter_async_context(_znodes(spec.place, process))
+        session, znodes = await stack.enter_async_context(_znodes(spec.place, process))
         clock = Clock()
         file_system = FileSystem(znodes, clock.wall_ms)
         shared = msgspec.json.decode((await znodes.get(layout.SETTINGS)).data, type=_Shared)
@@ -205,19 +221,21 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
             await datanode.work()
 
         await stack.enter_async_context(_turning(turn))
-        yield RunningDataNode(datanode=datanode, clock=clock, http=http, turn=turn)
+        yield RunningDataNode(
+            datanode=datanode, clock=clock, http=http, turn=turn, session=session, znodes=znodes
+        )
 
 
 async def fsck_of(place: Place, *, repair: bool) -> Audited:
     """Audit a namespace while it is served. Raises CoordinationError: ZooKeeper does not answer, or has none there."""
-    async with _znodes(place, f"fsck-{uuid.uuid4().hex[:16]}") as znodes:
+    async with _znodes(place, f"fsck-{uuid.uuid4().hex[:16]}") as (_, znodes):
         await znodes.get(VERSION)
         return await fsck(znodes, repair=repair)
 
 
 @contextlib.asynccontextmanager
-async def _znodes(place: Place, name: str) -> AsyncIterator[LinearizableZnodes]:
-    """Yield the znodes, after a look at whether reads of many are of one moment."""
+async def _znodes(place: Place, name: str) -> AsyncIterator[tuple[Session, LinearizableZnodes]]:
+    """Yield a session and the znodes, after a look at whether reads of many are of one moment."""
     settings = ZooKeeperSettings(
         zookeeper=place.zookeeper, zookeeper_session_timeout_s=place.session_timeout_s
     )
@@ -231,7 +249,7 @@ async def _znodes(place: Place, name: str) -> AsyncIterator[LinearizableZnodes]:
                 )
         znodes = LinearizableZnodes(session, place.root, name, place.session_timeout_s)
         await znodes.begin()
-        yield znodes
+        yield session, znodes
 
 
 async def _shared(znodes: Znodes, wanted: _Shared) -> _Shared:
