@@ -209,7 +209,7 @@ async def test_an_edit_that_is_gone_or_corrupt_is_a_gap() -> None:
             await stage.next_of(Covered)
             stage.feed.zookeeper.disconnect()
             path = ROOT + feed_znodes.edit(1, stage.namenode.unlink("/a") - 1)
-            stage.feed._commit(Delete(path) if operation == "delete" else SetData(path, b"[{"))  # noqa: SLF001
+            stage.feed.commit(Delete(path) if operation == "delete" else SetData(path, b"[{"))
             stage.feed.end_segment()
             stage.feed.zookeeper.connect()
             assert (await stage.gap()).first_txid == 11
@@ -228,10 +228,10 @@ async def test_it_does_not_begin_on_what_is_not_this_namespace() -> None:
     async with staged() as stage:
         other = Namespace("CID-2", "BP-2-127.0.0.1-2")
         version = ROOT + feed_znodes.VERSION
-        stage.feed._commit(SetData(version, feed_znodes.encode_namespace(other)))  # noqa: SLF001
+        stage.feed.commit(SetData(version, feed_znodes.encode_namespace(other)))
         with pytest.raises(WrongNamespaceError, match="BP-2"):
             await stage.stream.open()
-        stage.feed._commit(Delete(version))  # noqa: SLF001
+        stage.feed.commit(Delete(version))
         with pytest.raises(ChannelUnavailableError, match="feed_root"):
             await stage.stream.open()
 

@@ -38,7 +38,7 @@ class FakeFeed:
         self.log = FakeLog(_Mirrored(self._write))
         self._segment = 1
         self._began = {1: 1}  # the first transaction of each segment
-        self._commit(
+        self.commit(
             Create(ROOT, b""),
             Create(ROOT + feed_znodes.VERSION, feed_znodes.encode_namespace(NAMESPACE)),
             Create(ROOT + feed_znodes.EDITS, feed_znodes.encode_first(1, 1)),
@@ -51,18 +51,18 @@ class FakeFeed:
         self.log.transactions.append(())
         self._segment += 1
         self._began[self._segment] = self.log.end + 1
-        self._commit(Create(ROOT + feed_znodes.segment(self._segment), b""))
+        self.commit(Create(ROOT + feed_znodes.segment(self._segment), b""))
 
     def purge(self) -> None:
         """Drop all segments but the last."""
         first = min(self._began)
         for number in range(first, self._segment):
             begin = self._began[number + 1]
-            self._commit(SetData(ROOT + feed_znodes.EDITS, feed_znodes.encode_first(number + 1, begin)))
+            self.commit(SetData(ROOT + feed_znodes.EDITS, feed_znodes.encode_first(number + 1, begin)))
             edits = range(begin - self._began.pop(number))
             for edit in edits:
-                self._commit(Delete(ROOT + feed_znodes.edit(number, edit)))
-            self._commit(Delete(ROOT + feed_znodes.segment(number)))
+                self.commit(Delete(ROOT + feed_znodes.edit(number, edit)))
+            self.commit(Delete(ROOT + feed_znodes.segment(number)))
         self.log.first_kept = self._began[self._segment]
 
     def saved(self) -> tuple[FakeTree, int, int, dict[int, int]]:
@@ -89,7 +89,8 @@ class FakeFeed:
 
     def _write(self, events: tuple[Event, ...]) -> None:
         edit = feed_znodes.new_edit(self._segment)
-        self._commit(Create(ROOT + edit, feed_znodes.encode_edit(events), sequential=True))
+        self.commit(Create(ROOT + edit, feed_znodes.encode_edit(events), sequential=True))
 
-    def _commit(self, *operations: Operation) -> None:
+    def commit(self, *operations: Operation) -> None:
+        """Change its znodes."""
         self.zookeeper.commit(self._writer, operations)
