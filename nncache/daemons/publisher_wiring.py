@@ -43,9 +43,9 @@ from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.webhdfs import WebHdfs
-from nncache.invalidation.edits.feed import FeedEdits
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.edits.source import EditsSource
+from nncache.invalidation.feed.source import FeedEdits
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.filters.read_ahead import reading_ahead
 from nncache.invalidation.publisher.access import rules_of

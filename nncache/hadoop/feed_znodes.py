@@ -1,6 +1,6 @@
 """The znodes of a feed of edits: how a namespace that is in ZooKeeper says what was changed, in order.
 
-`nncache.namenode` writes it, a transaction of HDFS's log for each edit; `nncache.invalidation.edits.feed` follows it.
+`nncache.namenode` writes it, a transaction of HDFS's log for each edit; `nncache.invalidation.feed` follows it.
 Paths are below the root of the namespace. Edits are sequential znodes, in segments; only the last segment grows, and
 the last edit of every other one says nothing.
 """

@@ -2,7 +2,6 @@
 
 from collections import deque
 
-from nncache.invalidation.edits.feed import Connect, FeedEdits
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.edits.source import EditsSource
 from nncache.invalidation.stats import ChannelStats
@@ -80,19 +79,3 @@ class DirectInotifyEventInputStream(EditsInputStream):
 
     def __init__(self, setup: ChannelSetup) -> None:
         super().__init__(PolledEdits(setup.namenodes, setup.polling, setup.clock))
-
-
-class FeedInotifyEventInputStream(EditsInputStream):
-    """The stream of the edits that a namespace in ZooKeeper writes, by watches; nothing is polled."""
-
-    def __init__(self, setup: ChannelSetup, connect: Connect | None = None) -> None:
-        super().__init__(
-            FeedEdits(
-                setup.namenodes,
-                setup.zookeeper,
-                setup.feed.feed_root,
-                setup.clock,
-                login=setup.login,
-                connect=connect,
-            )
-        )

@@ -155,7 +155,7 @@ class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
 
 _BUILT_IN = {
     DIRECT: "nncache.invalidation.direct:DirectInotifyEventInputStream",
-    FEED: "nncache.invalidation.direct:FeedInotifyEventInputStream",
+    FEED: "nncache.invalidation.feed.stream:FeedInotifyEventInputStream",
     ZOOKEEPER: "nncache.invalidation.follower.stream:ZooKeeperInotifyEventInputStream",
 }
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from nncache.testbed import ZooKeeper, four_letters, java
+from nncache.testbed import four_letters, java
 from nncache.testbed.errors import StartError
 from nncache.testbed.https import SERVER, STORE_PASSWORD, keystore, truststore
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
@@ -13,6 +13,7 @@ from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Running, await_all
 from nncache.testbed.spec import SMALL_JVM, ZooKeeperSecurity, own_user
 from nncache.testbed.workplace import Workplace, workplace
+from nncache.testbed.zookeeper import ZooKeeper
 from nncache.testbed.zookeeper_security import ClientPorts
 
 _START_TIMEOUT_S = 60.0

@@ -16,19 +16,19 @@ from nncache.hadoop.election_view import HaState
 from nncache.hadoop.events import EventBatch, Unlink
 from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.consumer import Consumer
-from nncache.invalidation.direct import FeedInotifyEventInputStream
-from nncache.invalidation.edits.feed import IDLE_REREAD_S
-from nncache.invalidation.edits.feed_reader import MANY
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,
     MissingEventsError,
     WrongNamespaceError,
 )
+from nncache.invalidation.feed.reader import MANY
+from nncache.invalidation.feed.source import IDLE_REREAD_S
+from nncache.invalidation.feed.stream import FeedInotifyEventInputStream
 from nncache.invalidation.stream import Covered, Filters, StreamItem, Transactions
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
-from tests.invalidation.edits.fake_feed import ROOT, FakeFeed
+from tests.invalidation.fake_feed import ROOT, FakeFeed
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.judge import Judge
 from tests.invalidation.virtual_time import clock, until

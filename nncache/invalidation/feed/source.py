@@ -18,7 +18,6 @@ from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.events import EventBatch
 from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
-from nncache.invalidation.edits.feed_reader import FeedReader
 from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
@@ -27,6 +26,7 @@ from nncache.invalidation.errors import (
     NotPermittedError,
     WrongNamespaceError,
 )
+from nncache.invalidation.feed.reader import FeedReader
 from nncache.invalidation.follower.probing import Probing
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
 from nncache.invalidation.same_namespace import see_same_namespace

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
 from nncache.hadoop import feed_znodes
 from nncache.hadoop.events import Event
-from nncache.invalidation.direct import FeedInotifyEventInputStream
+from nncache.invalidation.feed.stream import FeedInotifyEventInputStream
 from tests.coordination.fake_tree import FakeTree
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.invalidation.fakes import NAMESPACE, FakeLog, FakePool
