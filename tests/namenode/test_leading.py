@@ -27,13 +27,25 @@ HARD_S = 1201.0
 SOFT_S = 61.0
 
 
+class SteppingClock(Clock):
+    """A clock whose wall time may be set, as a time service does; the other time is not concerned."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stepped_s = 0
+
+    def wall_ms(self) -> int:
+        """Return milliseconds since 1970."""
+        return super().wall_ms() + self.stepped_s * 1000
+
+
 class One:
     """A NameNode with its session and its clock."""
 
     def __init__(self, server: FakeZooKeeper, name: str) -> None:
         self.session: FakeSession = server.session()
         self.store = LinearizableZnodes(self.session, "/nn", name, HANG_S)
-        self.clock = Clock()
+        self.clock = SteppingClock()
         self.file_system = FileSystem(self.store, self.clock.wall_ms)
         leader = Leader(self.store, name, self.clock.wall_ms)
         self.namenode = NameNode(
@@ -96,6 +108,32 @@ async def test_a_new_leader_begins_to_count_with_what_it_has_observed(pair: tupl
     second.clock.advance(HARD_S)
     await second.namenode.work()
     assert await second.is_closed("/f")
+
+
+async def test_a_wall_clock_that_steps_back_moves_no_limit(pair: tuple[One, One]) -> None:
+    """Leases end at the monitor's first turn behind their limit, none earlier; the time of an election grows."""
+    first, second = pair
+    await first.create("/f", A)
+    since = (await first.namenode.standing()).since_ms
+
+    async def pass_time(seconds: float) -> bool:
+        for one in pair:
+            one.clock.advance(seconds)
+            await one.namenode.work()
+        return await second.is_closed("/f")
+
+    first.clock.stepped_s = 1200
+    assert not await pass_time(HARD_S - 2)
+    first.clock.stepped_s = -1200
+    await second.namenode.renew_lease(A)
+    assert not await pass_time(1)
+    assert not await pass_time(HARD_S - 3)
+    second.clock.stepped_s = -4000
+    assert await pass_time(3)
+    first.session.close()
+    await second.namenode.work()
+    assert (await second.namenode.standing()).is_active
+    assert (await second.namenode.standing()).since_ms > since
 
 
 async def test_every_namenode_knows_whose_soft_limit_is_over(pair: tuple[One, One]) -> None:
