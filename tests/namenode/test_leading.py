@@ -12,7 +12,9 @@ from nncache.namenode import on_zookeeper
 from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Block
+from nncache.namenode.namespace.making import Modes
 from nncache.namenode.namespace.refusal import Refusal
+from nncache.namenode.node import namenode as namenode_module
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.leading import Leader, NotLeadingError
@@ -163,6 +165,36 @@ async def test_a_leader_that_was_deposed_does_nothing(pair: tuple[One, One]) -> 
     assert await second.store.children(layout.TREES) == ()
     assert not (await first.namenode.standing()).is_active
     assert (await second.namenode.standing()).is_active
+
+
+async def test_names_are_read_again_if_the_directory_has_changed(
+    pair: tuple[One, One], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pages of one listing share them otherwise: a large directory has as many names as pages times a thousand."""
+    monkeypatch.setattr(namenode_module, "LIST_LIMIT", 5)
+    first, second = pair
+    for number in range(20):
+        await second.namenode.mkdirs(second.root, f"/d/{number:02}", Modes(0o755))
+    asked = 0
+    children = first.session.children
+
+    async def counted(path: str) -> tuple[str, ...]:
+        nonlocal asked
+        asked += 1
+        return await children(path)
+
+    monkeypatch.setattr(first.session, "children", counted)
+    found: list[str] = []
+    left = 1
+    while left:
+        page, left = await first.namenode.listing(first.root, "/d", found[-1] if found else "")
+        found += [each.path_suffix for each in page]
+        if found[-1] == "09":
+            assert asked == 1
+            await second.namenode.mkdirs(second.root, "/d/105", Modes(0o755))
+            await second.namenode.delete(second.root, "/d/19", recursive=True)
+    assert found == [*(f"{number:02}" for number in range(11)), "105", *map(str, range(11, 19))]
+    assert asked == 2
 
 
 async def test_an_order_goes_to_the_datanode_that_holds_the_block(

@@ -268,10 +268,12 @@ class NameNode:
             )
             if not node.inode.is_directory:
                 return [reads.status_of(node, policy)], 0
-            names = await self._fs.resolver.names(node.inode.id)
-            names = [name for name in names if not start_after or order(name) > order(start_after)]
+            every = await self._fs.resolver.names_in(node)
+            names = every.after(start_after) if start_after else every.names
             page, is_of_one_moment = await self._fs.resolver.page(chain, names[:LIST_LIMIT])
             attempt += 1
+            if is_of_one_moment and len(names) > LIST_LIMIT:
+                self._fs.resolver.keep_names(node, every)
             if is_of_one_moment or attempt == LIST_ATTEMPTS:
                 break
         statuses = [reads.status_of(each, each.inode.policy or policy, each.inode.name) for each in page]
