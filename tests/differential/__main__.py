@@ -25,12 +25,13 @@ from tests.differential.run import GLOBS, SETTINGS, run_for
 from tests.differential.segment import Meter, fill_segment
 from tests.real.command import CONSOLE, conclude, hadoop_option, progress, show, started, started_light
 from tests.real.namespace_server import NamespaceServer
-from tests.real.stand import ANY, Channel, proxied
+from tests.real.stand import Channel, OwnChannel, proxied
 from tests.secured.auth_methods import WAYS
 
 CHANNELS = [channel.value for channel in Channel]
+FEED = OwnChannel.FEED.value
 
-AT_ONCE = {Channel.DIRECT: 1, Channel.ZOOKEEPER: 2, Channel.FEED: 1}
+AT_ONCE = {Channel.DIRECT: 1, Channel.ZOOKEEPER: 2, OwnChannel.FEED: 1}
 """Seeds at the same time: on ZooKeeper each waits more than it works; more changes a second than this would meet the
 limits that polling and publishing keep to, and say how soon changes are seen beyond them."""
 
@@ -64,8 +65,8 @@ LONG_SEGMENT = Target(p50_ms=math.inf, p99_ms=math.inf, hit_share=0.0, timed_sha
     "--channel",
     "channels",
     multiple=True,
-    type=click.Choice(CHANNELS),
-    default=[channel.value for channel in ANY],
+    type=click.Choice([*CHANNELS, FEED]),
+    default=CHANNELS,
     help="Repeatable; feed is alone, in front of three NameNodes of our own on a ZooKeeper.",
 )
 @click.option(
@@ -110,7 +111,7 @@ def main(  # noqa: PLR0917 - click gives them by name
         )
     if light and ways:
         raise click.UsageError("--light has no Kerberos")
-    is_own = Channel.FEED.value in channels
+    is_own = FEED in channels
     if is_own and (len(channels) > 1 or ways or light or segment_txids):
         raise click.UsageError(
             "--channel feed goes with no other channel, and with none of the other clusters"
@@ -129,10 +130,10 @@ def main(  # noqa: PLR0917 - click gives them by name
         for asked, name, own_seeds in rounds:
             figures, used = _run_channel(
                 cluster,
-                Channel(name),
+                OwnChannel.FEED if name == FEED else Channel(name),
                 own_seeds,
                 operations,
-                at_once=at_once or AT_ONCE[Channel(name)],
+                at_once=at_once or AT_ONCE[OwnChannel.FEED if name == FEED else Channel(name)],
                 polling={"poll_budget_share": poll_share} | ({"roll_interval_s": 0} if segment_txids else {}),
                 way=WAYS[asked](cluster) if ways else USER_NAME,
             )
@@ -153,7 +154,7 @@ def main(  # noqa: PLR0917 - click gives them by name
 
 @contextmanager
 def _started(spec: ClusterSpec, channels: Sequence[str], *, light: bool) -> Iterator[Cluster]:
-    if Channel.FEED.value in channels:
+    if FEED in channels:
         with ZooKeeperServer() as server, NamespaceServer(server.address, namenodes=3) as served:
             yield served
     elif light:
@@ -166,7 +167,7 @@ def _started(spec: ClusterSpec, channels: Sequence[str], *, light: bool) -> Iter
 
 def _run_channel(
     cluster: Cluster,
-    channel: Channel,
+    channel: Channel | OwnChannel,
     seeds: range,
     operations: int,
     *,

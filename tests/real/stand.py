@@ -27,18 +27,19 @@ class Channel(Enum):
 
     DIRECT = "direct"
     ZOOKEEPER = "zookeeper"
-    FEED = "feed"  # of a `NamespaceServer` alone
 
 
-ANY: Final = (Channel.DIRECT, Channel.ZOOKEEPER)
-"""Channels for any NameNode."""
+class OwnChannel(Enum):
+    """The channel of a `NamespaceServer` alone."""
+
+    FEED = "feed"
 
 
 @contextmanager
 def proxied(
     cluster: Cluster,
     *globs: str,
-    channel: Channel = Channel.DIRECT,
+    channel: Channel | OwnChannel = Channel.DIRECT,
     rpc: str | None = None,
     zookeeper: str | None = None,
     polling: Mapping[str, Any] = MappingProxyType({}),
@@ -63,8 +64,8 @@ def proxied(
         publisher: Publisher | None = None
         service: Service | None = None
         match channel:
-            case Channel.DIRECT | Channel.FEED:
-                if channel is Channel.FEED:
+            case Channel.DIRECT | OwnChannel.FEED:
+                if channel is OwnChannel.FEED:
                     assert isinstance(cluster, NamespaceServer)
                     zookeeper, flags = cluster.servers, {**flags, "feed_root": cluster.root}
                 http = ",".join(namenode.http for namenode in cluster.namenodes)

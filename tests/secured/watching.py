@@ -16,7 +16,7 @@ from tests.cluster import make_directory, webhdfs
 from tests.patience import HANG_S, SLACK_S
 from tests.real.pollers import Pollers
 from tests.real.proxied_cluster import ProxiedCluster, Where
-from tests.real.stand import ANY, proxied
+from tests.real.stand import Channel, proxied
 from tests.secured.auth_methods import Cookies
 
 AGAIN_S: Final = 5.0
@@ -50,7 +50,7 @@ def on_both_channels(
     with ExitStack() as close:
         worlds = (
             proxied(cluster, *GLOBS, channel=channel, way=Cookies(cluster), grant_ttl_s=grant_ttl_s)
-            for channel in ANY
+            for channel in Channel
         )
         yield tuple(close.enter_context(proxied_cluster) for proxied_cluster in worlds)
 
