@@ -122,16 +122,27 @@ class OwnNameNode(Program):
     Attributes:
         http: address of its web port, "host:port".
         rpc: that of its RPC.
+        admin: that of its pages.
     """
 
     def __init__(self, *arguments: str) -> None:
         """Lay it out without starting it; `start()` or a `with` block does. `arguments` say where ZooKeeper is."""
         close = ExitStack()
         ports = close.enter_context(PortLease())
-        http_port, rpc_port = ports.take(), ports.take()
+        http_port, rpc_port, admin_port = ports.take(), ports.take(), ports.take()
         self.http, self.rpc = f"127.0.0.1:{http_port}", f"127.0.0.1:{rpc_port}"
+        self.admin = f"127.0.0.1:{admin_port}"
         super().__init__(
-            *("namenode", "--port", str(http_port), "--rpc-port", str(rpc_port), *arguments),
+            *(
+                "namenode",
+                "--port",
+                str(http_port),
+                "--rpc-port",
+                str(rpc_port),
+                "--admin",
+                self.admin,
+                *arguments,
+            ),
             is_up=lambda: readiness.namenode_state(self.http) in {"active", "standby"},
             close=close,
         )
