@@ -53,7 +53,6 @@ _NO_URI: Final = re.compile(
 )
 """What java.net.URI escapes in a path; letters of any script stay."""
 _AT_ONCE: Final = 256 * 1024
-_OPERATION: Final = "operation"
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 """A DataNode says so before it opens the file, whether the client waits for it or not (WebHdfsHandler.onCreate)."""
 
@@ -67,6 +66,13 @@ class Door:
     """
 
     unavailable: bool = False
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What a request is about, as far as it was read."""
+
+    operation: str = "none"
 
 
 class NameNodeHandler:
@@ -103,14 +109,14 @@ class NameNodeHandler:
             return web.Response(text=jmx.conf(self._namenode.configuration), content_type=JSON)
         if not spelled.startswith(PREFIX) or spelled[len(PREFIX) :][:1] not in {"", "/"}:
             return web.Response(status=404, text="Not found\n")
-        outcome = "done"
+        outcome, asked = "done", _Asked()
         try:
-            answer = await self._answered(request, spelled[len(PREFIX) :], query)
+            answer = await self._answered(request, spelled[len(PREFIX) :], query, asked)
         except (Refusal, CoordinationError) as error:
             outcome = _outcome(error)
             refusal = error if isinstance(error, Refusal) else refusal_of(error)
             answer = Answer(status=refusal.status, body=json.exception(refusal))
-        self.answered[request.get(_OPERATION, "none"), outcome] += 1
+        self.answered[asked.operation, outcome] += 1
         response = web.Response(status=answer.status, body=answer.body.encode("utf-8", "surrogatepass"))
         response.headers.update(self._headers())
         if answer.content_type is None:
@@ -148,7 +154,7 @@ class NameNodeHandler:
         }
         return web.Response(body=jmx.answer(query, facts).encode(), headers=headers)
 
-    async def _answered(self, request: web.BaseRequest, spelled: str, query: str) -> Answer:
+    async def _answered(self, request: web.BaseRequest, spelled: str, query: str, asked: _Asked) -> Answer:
         method = _METHODS.get(request.method, request.method)
         try:
             path = decode_loosely(spelled)
@@ -170,7 +176,7 @@ class NameNodeHandler:
                 raise Refusal(Java.SECURITY, f"Failed to obtain user group information: {behind}: {message}")
             return Answer(status=403, body=json.impersonation(message))
         parameters = parse_parameters(method, query)
-        request[_OPERATION] = parameters.op
+        asked.operation = parameters.op
         return await SERVED[parameters.op](
             Request(
                 namenode=self._namenode,
