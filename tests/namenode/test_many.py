@@ -97,9 +97,9 @@ def test_an_ensemble_has_the_answers_of_one() -> None:
             [light.namenode_http],
             many.https,
             many.superuser,
-            operations=2_000,
+            operations=1_000,
             seed=seed,
-            every=500,
+            every=250,
             rpc=(light.namenode_rpc, active.rpc),
         )
     assert found.differences == [], f"seed {seed}"
