@@ -28,10 +28,13 @@ READY := .venv/.installed
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help test advise advise-loop test-changed check nightly $(NIGHTLY) demo lint format types imports bench bench-pollers bench-http bench-growth bench-connects bench-light bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting
+.PHONY: help test advise advise-loop test-changed check nightly $(NIGHTLY) demo lint format types imports bench bench-pollers bench-http bench-growth bench-connects bench-light bench-memory bench-namenode bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting
 
 # Lines that `make advise` generates.
 LINES ?= 10000000
+
+# To which `make bench-namenode` grows a namespace.
+FILES ?= 0
 
 # gssapi is compiled where it is installed: with the packages that are named here, its tests run as well.
 KERBEROS := apt-get install krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc python3-dev
@@ -125,6 +128,9 @@ bench-waiting: $(READY) ## Let 10,000 clients wait for 1,000 files with `Prefer:
 
 bench-light: $(READY) ## Measure operations a second and CPU of a light cluster beside a real NameNode (about 2 minutes)
 	$(BIN)/python -m nncache.bench.light
+
+bench-namenode: $(READY) ## Measure operations a second and CPU of a namespace in ZooKeeper beside a real NameNode (about 4 minutes; FILES=1000000 grows it, half an hour more)
+	$(BIN)/python -m nncache.bench.namenode --files $(FILES)
 
 bench-connects: $(READY) ## Make 10,000 connects within a second, five times, and measure what connections that are there notice (about a minute)
 	$(BIN)/python -m nncache.bench.connects

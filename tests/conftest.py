@@ -13,13 +13,13 @@ import pytest
 
 from nncache.testbed import Cluster
 from nncache.testbed.jars import resolve
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.cluster import HADOOP, SECURED, SESSION, ZOOKEEPER, make_directory
 from tests.kerberos import KdcServer, need_kdc
 from tests.layers import ON_THE_CLUSTER, Layer, Shares, layer_of, turn_of
 from tests.quiet import enable_logging
 from tests.real.light_server import LightServer
 from tests.registry.samples import place_of_its_own
-from tests.zookeepers import ZooKeeperServer
 
 for _variable in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME"):  # of this machine's own Hadoop
     os.environ.pop(_variable, None)

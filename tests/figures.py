@@ -7,6 +7,7 @@ from typing import TypeVar
 from nncache.admin.server import AdminStats
 from nncache.cache.decisions import Conclusion, Reason
 from nncache.cache.stats import CacheStats
+from nncache.coordination.linearizable import ZnodesStats
 from nncache.coordination.zookeeper import SessionStats
 from nncache.daemons.dns_wiring import DnsStats
 from nncache.daemons.watchdog import LoopStats
@@ -16,6 +17,7 @@ from nncache.hadoop.pool import PoolStats
 from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.stats import ChannelStats, RecordStats, StreamStats
 from nncache.metrics.metric import ROOMS, Daemon
+from nncache.namenode.node.observing import NamespaceStats
 from nncache.proxy.audit_judge import AuditOutcome
 from nncache.proxy.auditor import AuditStats
 from nncache.proxy.cache_status import Bypass
@@ -78,6 +80,7 @@ def _all() -> dict[str, object]:
         "termination": NO_TERMINATION,
         "tls": TlsStats(),
         "server": _made(ServerStats, connections_open=1, connections_accepted=1),
+        "namespace": NamespaceStats(operations={("MKDIRS", "done"): 1}, namenodes=3, queued={"trees": 2}),
         "polling": ChannelStats(),
         "publisher": PublisherStats(),
         "records": RecordStats(),
@@ -89,5 +92,6 @@ def _all() -> dict[str, object]:
             requests={(Result.HIT, "GETFILESTATUS"): 5, (Result.FORWARDED, "LISTSTATUS"): 2},
             durations={Result.HIT: Durations(counts=(4, 1, *[0] * (len(BOUNDS_S) - 1)), sum_s=0.0002)},
         ),
+        "znodes": ZnodesStats(reads=1),
         "zookeeper": SessionStats(),
     }

@@ -8,8 +8,8 @@ import asyncio
 import math
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,18 +43,21 @@ OPERATIONS: Final[dict[str, Call]] = {
 
 @dataclass(frozen=True)
 class Server:
-    """A cluster that is measured: where it is, its user, its processes, and how soon it answered."""
+    """A cluster that is measured: its NameNodes, its user, its processes by kind, and how soon it answered."""
 
     name: str
-    http: str
+    https: Sequence[str]
     superuser: str
-    pids: Sequence[int]
+    processes: Mapping[str, Sequence[int]]
     first_answer_s: float
 
-    def use(self) -> tuple[float, float]:
-        """Return CPU seconds and resident megabytes."""
-        cpu_s, resident = zip(*map(use_of, self.pids), strict=True)
-        return sum(cpu_s), sum(resident) / 1e6
+    def cpu_s(self) -> dict[str, float]:
+        """Return CPU seconds, by kind of process."""
+        return {kind: sum(use_of(pid)[0] for pid in pids) for kind, pids in self.processes.items()}
+
+    def resident_mb(self) -> float:
+        """Return the memory of all."""
+        return sum(use_of(pid)[1] for pids in self.processes.values() for pid in pids) / 1e6
 
 
 @dataclass(frozen=True)
@@ -65,15 +68,17 @@ class Row:
     operation: str
     per_s: float
     cpu_us: float
+    cpu_of: Mapping[str, float]  # the same, by kind of process
 
 
 @contextmanager
-def _real() -> Iterator[Server]:
+def real() -> Iterator[Server]:
+    """Start a real NameNode with its DataNode."""
     began = time.monotonic()
     with Cluster.start(ClusterSpec(namenode_jvm=FULL_SPEED_JVM)) as cluster:
         took = time.monotonic() - began
         pids = [process.running_pid for process in cluster.processes]
-        yield Server("HDFS 3.5.0", cluster.namenodes[0].http, cluster.superuser, pids, took)
+        yield Server("HDFS 3.5.0", [cluster.namenodes[0].http], cluster.superuser, {"all": pids}, took)
 
 
 @contextmanager
@@ -82,7 +87,7 @@ def _light(name: str, *options: str) -> Iterator[Server]:
     with LightCluster(*options) as cluster:
         asyncio.run(_ask(cluster.http, own_user()))
         took, pids = time.monotonic() - began, [cluster.process.running_pid]
-        yield Server(name, cluster.http, own_user(), pids, took)
+        yield Server(name, [cluster.http], own_user(), {"all": pids}, took)
 
 
 async def _ask(http: str, user: str) -> None:
@@ -90,28 +95,34 @@ async def _ask(http: str, user: str) -> None:
         await client.status("/")
 
 
-async def _measure(server: Server, calls: int) -> list[Row]:
-    """Carry each operation out; the first round warms up what compiles as it runs."""
+async def measure(server: Server, calls: int) -> list[Row]:
+    """Carry each operation out, by turns at each NameNode; the first round warms up what compiles as it runs."""
     rows: list[Row] = []
-    async with WebHdfs(f"http://{server.http}", server.superuser) as client:
+    async with AsyncExitStack() as close:
+        clients = [
+            await close.enter_async_context(WebHdfs(f"http://{http}", server.superuser))
+            for http in server.https
+        ]
+        client = clients[0]
         for number in range(_ENTRIES):
             await client.mkdirs(f"/listed/{number}")
         for _ in range(2):
             rows.clear()
             await client.mkdirs("/b")
             for name, call in OPERATIONS.items():
-                cpu_s, began = server.use()[0], time.monotonic()
+                before, began = server.cpu_s(), time.monotonic()
                 numbers = iter(range(calls))
 
                 async def work(numbers: Iterator[int] = numbers, call: Call = call) -> None:
                     for number in numbers:
-                        await call(client, number)
+                        await call(clients[number % len(clients)], number)
 
                 async with asyncio.TaskGroup() as group:
                     for _ in range(_CLIENTS):
                         group.create_task(work())
-                took, cpu_s = time.monotonic() - began, server.use()[0] - cpu_s
-                rows.append(Row(server.name, name, calls / took, cpu_s / calls * 1e6))
+                took, after = time.monotonic() - began, server.cpu_s()
+                cpu_of = {kind: (after[kind] - before[kind]) / calls * 1e6 for kind in after}
+                rows.append(Row(server.name, name, calls / took, sum(cpu_of.values()), cpu_of))
             await client.delete("/b", recursive=True)
     return rows
 
@@ -125,12 +136,12 @@ def main(calls: int) -> Result:
     rows: list[Row] = []
     table, figures = list[str](), list[Figure]()
     with tempfile.TemporaryDirectory() as directory:
-        servers = (_real(), _light("light"), _light("light --directory", "--directory", directory))
+        servers = (real(), _light("light"), _light("light --directory", "--directory", directory))
         for start in servers:
             with start as server:
-                fresh_mb = server.use()[1]
-                rows += asyncio.run(_measure(server, calls))
-                name, used_mb = server.name, server.use()[1]
+                fresh_mb = server.resident_mb()
+                rows += asyncio.run(measure(server, calls))
+                name, used_mb = server.name, server.resident_mb()
             most_s, most_mb = (FIRST_ANSWER_S, RESIDENT_MB) if name == "light" else (math.inf, math.inf)
             start_s = server.first_answer_s
             figures += [

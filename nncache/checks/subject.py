@@ -8,7 +8,7 @@ from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.paths import ROOT
-from nncache.invalidation.settings import DIRECT, ZOOKEEPER
+from nncache.invalidation.settings import DIRECT, FEED, ZOOKEEPER
 from nncache.net.endpoint import ListenAddress
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
@@ -75,7 +75,7 @@ class Subject:
     @property
     def asked_zookeeper(self) -> ZooKeeperSettings | None:
         """Where ZooKeeper is, for the channel or for the registry; None if it is not asked at all."""
-        return self.settings.zookeeper if self.registers else self.zookeeper
+        return self.settings.zookeeper if self.registers or self._channel == FEED else self.zookeeper
 
     @property
     def registers_at(self) -> ListenAddress:
@@ -97,7 +97,7 @@ class Subject:
     def own_class(self) -> tuple[str, str] | None:
         """Key and value that name a class from outside, or None."""
         key = "channel" if isinstance(self.settings, SettingsOfProxy) else "output_stream"
-        return None if self._channel in {DIRECT, ZOOKEEPER} else (key, self._channel)
+        return None if self._channel in {DIRECT, FEED, ZOOKEEPER} else (key, self._channel)
 
     @property
     def globs(self) -> tuple[str, ...] | None:

@@ -5,19 +5,20 @@ import json
 import os
 import signal
 import sys
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from nncache.commands.namenode_pages import admin_of
 from nncache.coordination.errors import CoordinationError
 from nncache.errors import StartError
+from nncache.hadoop.feed_znodes import DEFAULT_ROOT
 from nncache.namenode.cluster import HOST
 from nncache.namenode.node.datanode_clock import DEAD_AFTER_S
 from nncache.namenode.node.replicating import ReplicationLimits
 from nncache.namenode.on_zookeeper import (
-    DEFAULT_ROOT,
     DataNodeSpec,
     DoubledError,
     NameNodeSpec,
@@ -29,6 +30,7 @@ from nncache.namenode.on_zookeeper import (
     fsck_of,
     namenode_serving,
 )
+from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.setting_error import SettingError
 
 _PORT: Final = click.IntRange(0, 65_535)
@@ -43,10 +45,16 @@ _HOST: Final = click.option(
 )
 
 
+_ADMIN: Final = click.option(
+    "--admin", default="", help="host:port of its pages: health, readiness, metrics, status [default: none]."
+)
+
+
 @click.command()
 @_ZOOKEEPER
 @_ROOT
 @_HOST
+@_ADMIN
 @click.option("--port", type=_PORT, default=0, help="Port of WebHDFS [default: a free one].")
 @click.option("--rpc-port", type=_PORT, default=0, help="Port of its RPC [default: a free one].")
 @click.option(
@@ -58,7 +66,14 @@ _HOST: Final = click.option(
     "A smaller value moves more data when a DataNode is restarted.",
 )
 def namenode(
-    *, zookeeper: str, zookeeper_root: str, host: str, port: int, rpc_port: int, datanode_dead_s: float
+    *,
+    zookeeper: str,
+    zookeeper_root: str,
+    host: str,
+    admin: str,
+    port: int,
+    rpc_port: int,
+    datanode_dead_s: float,
 ) -> None:
     """Serve a namespace that is in ZooKeeper, as one of any number of NameNodes.
 
@@ -67,8 +82,10 @@ def namenode(
     """
     place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
     limits = ReplicationLimits(dead_after_s=datanode_dead_s)
-    spec = NameNodeSpec(place=place, host=host, port=port, rpc_port=rpc_port, replication=limits)
-    _run(namenode_serving(spec), place)
+    spec = NameNodeSpec(
+        place=place, host=host, port=port, rpc_port=rpc_port, replication=limits, is_observed=bool(admin)
+    )
+    _run(namenode_serving(spec), place, admin)
 
 
 @click.command()
@@ -81,14 +98,17 @@ def namenode(
     help="Where its blocks are, and its id.",
 )
 @_HOST
+@_ADMIN
 @click.option("--port", type=_PORT, default=0, help="Port of its WebHDFS [default: a free one].")
-def datanode(*, zookeeper: str, zookeeper_root: str, directory: Path, host: str, port: int) -> None:
+def datanode(
+    *, zookeeper: str, zookeeper_root: str, directory: Path, host: str, admin: str, port: int
+) -> None:
     """Keep blocks of the files of a namespace that is in ZooKeeper.
 
     Prints its address as one JSON object when it serves, and runs until Ctrl-C or SIGTERM.
     """
     place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
-    _run(datanode_serving(DataNodeSpec(place=place, directory=directory, host=host, port=port)), place)
+    _run(datanode_serving(DataNodeSpec(place=place, directory=directory, host=host, port=port)), place, admin)
 
 
 @click.command()
@@ -116,9 +136,11 @@ def fsck(*, zookeeper: str, zookeeper_root: str, repair: bool) -> None:
 def _run(
     serving: AbstractAsyncContextManager[RunningNameNode] | AbstractAsyncContextManager[RunningDataNode],
     place: Place,
+    admin: str,
 ) -> None:
     try:
-        asyncio.run(_serve(serving, place))
+        at = parse_endpoint("admin", admin) if admin else None
+        asyncio.run(_serve(serving, place, at))
     except (CoordinationError, NotASnapshotError, OSError, SettingError, TimeoutError) as error:
         raise StartError(f"it cannot start: {error}") from error
     except ExceptionGroup as group:  # of the work of each second
@@ -131,12 +153,13 @@ def _run(
 async def _serve(
     serving: AbstractAsyncContextManager[RunningNameNode] | AbstractAsyncContextManager[RunningDataNode],
     place: Place,
+    admin: ListenAddress | None,
 ) -> None:
     ending = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ending.set)
-    async with serving as running:
+    async with serving as running, AsyncExitStack() as pages:
         said: dict[str, Any] = {
             "zookeeper": ",".join(place.zookeeper),
             "root": place.root,
@@ -151,5 +174,7 @@ async def _serve(
                 }
             case RunningDataNode():
                 said |= {"datanode_http": running.http, "datanode": running.datanode.name}
+        if admin is not None:
+            said["admin"] = (await pages.enter_async_context(admin_of(running, admin))).url
         click.echo(json.dumps(said))
         await ending.wait()

@@ -1,8 +1,8 @@
 """Znodes below a root of ZooKeeper, as if there were one copy and one moment for each call.
 
 ZooKeeper answers reads from the server at hand, which may be behind, and a lost connection leaves open whether a
-transaction was carried out. Here a read comes behind a `sync` that began after it was asked for, and a transaction
-whose reply was lost is settled before its caller goes on.
+transaction was carried out. Here a read is sent behind a `sync` that was sent after it was asked for, without waiting
+for its reply, and a transaction whose reply was lost is settled before its caller goes on.
 
 Each transaction sets a mark, with the version that the mark had: a znode of this process's own that no other
 transaction under way uses. If the reply is lost, the mark is set again with the same version. Either that succeeds, and
@@ -21,11 +21,13 @@ from typing import Final, TypeVar
 from nncache.coordination.errors import (
     BadVersionError,
     ConnectionLostError,
+    CoordinationError,
     NoNodeError,
     OutcomeUnknownError,
     TooLargeError,
     ZnodeError,
 )
+from nncache.coordination.task_group import run_all
 from nncache.coordination.zookeeper import Create, Operation, SetData, SyncedZnodes, Znode
 
 _T = TypeVar("_T")
@@ -39,10 +41,26 @@ MOST_AT_ONE_MOMENT: Final = 3_100
 MOST_BYTES: Final = 1_000_000
 """Of a transaction. At 1,048,575 a server cuts the connection (jute.maxbuffer)."""
 
+MOST_SHARED: Final = 400
+"""Znodes that several reads ask for in one call."""
+
 _BYTES_OF_AN_OPERATION: Final = 64
 _VOID: Final = b"void"
 _ATTEMPTS: Final = 10
 _PAUSE_S: Final = 0.05  # after a lost call
+
+
+@dataclass(slots=True, kw_only=True)
+class ZnodesStats:
+    """What was read and changed since the process began."""
+
+    reads: int = 0  # reads that were asked for
+    syncs: int = 0  # syncs that were answered: reads share them
+    read_s: float = 0.0  # seconds that all reads took, their waiting for a sync included
+    commits: int = 0  # transactions carried out
+    commit_s: float = 0.0  # seconds that these took, what was sent again included
+    settled: int = 0  # transactions whose reply was lost, and was found out about
+    unknown: int = 0  # the same, in vain
 
 
 @dataclass(slots=True)
@@ -52,19 +70,29 @@ class _Mark:
 
 
 @dataclass(slots=True)
-class _Sync:
-    """One sync, for all that wait for it."""
+class _Round:
+    """One sync, and one call for all the znodes that are read behind it; other calls may be sent behind it, too."""
 
+    paths: list[str] = field(default_factory=list)
+    found: tuple[Znode | None, ...] = ()
+    sent: asyncio.Event = field(default_factory=asyncio.Event)  # the sync was, or never will be
     over: asyncio.Event = field(default_factory=asyncio.Event)
-    connection: int = 0  # over which it was answered; 0: it was not
+    connection: int = 0  # over which all of it was answered; 0: it was not
+    error: CoordinationError | None = None  # why not, where that is known
+
+    def check(self) -> None:
+        """Raise why it was not answered, if it is known."""
+        if self.error is not None:
+            raise self.error
 
 
 class LinearizableZnodes:
     """The `nncache.coordination.zookeeper.Znodes` below a root, linearizable.
 
     Invariants:
-        X1  A read is answered over the connection over which a sync was answered that began after the read was asked.
-        X2  One sync at a time; all reads that wait share the next one.
+        X1  A read is sent behind a sync that was sent after the read was asked, and both are answered over one
+            connection. A server carries out what comes over a connection in the order in which it comes.
+        X2  One sync at a time; all reads that wait share the next one, and small ones its call as well.
         X3  `commit` returns if the transaction was carried out, once; it raises OutcomeUnknownError if that could not
             be found out in time, and otherwise it was not carried out and never will be.
     """
@@ -79,12 +107,17 @@ class LinearizableZnodes:
         self._free: list[_Mark] = []
         self._numbers = itertools.count()  # of marks
         self._tokens = itertools.count()
-        self._next: _Sync | None = None  # the one that has not begun
+        self._next: _Round | None = None  # the one that has not begun
         self._one_sync = asyncio.Lock()
+        self._counts = ZnodesStats()
 
     async def begin(self) -> None:
         """See that the root is there, and what is needed below it."""
         await self._zookeeper.ensure(self._marks)
+
+    def stats(self) -> ZnodesStats:
+        """Return the figures."""
+        return replace(self._counts)
 
     @property
     def session_id(self) -> int:
@@ -106,7 +139,10 @@ class LinearizableZnodes:
         for start in range(0, len(paths), MOST_AT_ONE_MOMENT):
             asked = paths[start : start + MOST_AT_ONE_MOMENT]
             placed = [self._root + path for path in asked]
-            znodes = await self._read(partial(self._zookeeper.snapshot, placed))
+            if len(placed) <= MOST_SHARED // 2:
+                znodes = await self._in_time(partial(self._share, placed))
+            else:
+                znodes = await self._read(partial(self._zookeeper.snapshot, placed))
             found += (
                 None if znode is None else replace(znode, path=path)
                 for path, znode in zip(asked, znodes, strict=True)
@@ -119,43 +155,95 @@ class LinearizableZnodes:
             return await self._read(lambda: self._zookeeper.children(self._root + path))
 
     async def _read(self, read: Callable[[], Awaitable[_T]]) -> _T:
-        """Read behind a sync; over another connection, that would be in vain, it is begun again."""
+        """Read behind a sync."""
+        return await self._in_time(partial(self._follow, read))
+
+    async def _in_time(self, attempt: Callable[[], Awaitable[_T | None]]) -> _T:
+        """Attempt a read; None: it was in vain, as a read over a lost connection is, and is begun again."""
+        began = asyncio.get_running_loop().time()
+        self._counts.reads += 1
         try:
             async with asyncio.timeout(self._patience_s):
                 while True:
                     try:
-                        connection = await self._synced()
-                        found = await read()
+                        found = await attempt()
                     except ConnectionLostError:
                         await self._zookeeper.wait_connected(self._patience_s)
                         await asyncio.sleep(_PAUSE_S)
                         continue
-                    if self._zookeeper.connection_id == connection:
+                    if found is not None:
+                        self._counts.read_s += asyncio.get_running_loop().time() - began
                         return found
         except TimeoutError as late:
             raise ConnectionLostError("ZooKeeper does not answer") from late
 
-    async def _synced(self) -> int:
-        """Return the connection over which a sync was answered that began after this call."""
-        while self._next is not None:
-            sync = self._next
-            await sync.over.wait()
-            if sync.connection:
-                return sync.connection
-        sync = self._next = _Sync()
+    async def _follow(self, read: Callable[[], Awaitable[_T]]) -> _T | None:
+        """Read by a call that is sent behind the next sync."""
+        found: list[_T] = []
+        is_leader = self._next is None
+        joined = self._next = self._next or _Round()
+
+        async def own() -> None:
+            await joined.sent.wait()
+            found.append(await read())
+
+        if is_leader:
+            await run_all(partial(self._lead, joined), own)
+        else:
+            await own()
+            await joined.over.wait()
+        joined.check()
+        return found[0] if joined.connection and joined.connection == self._zookeeper.connection_id else None
+
+    async def _share(self, placed: Sequence[str]) -> tuple[Znode | None, ...] | None:
+        """Read by the one call of the next round."""
+        joined = self._next
+        is_leader = joined is None or len(joined.paths) + len(placed) > MOST_SHARED
+        if joined is None or is_leader:
+            joined = self._next = _Round()
+        begin = len(joined.paths)
+        joined.paths += placed
+        if is_leader:
+            await self._lead(joined)
+        else:
+            await joined.over.wait()
+        joined.check()
+        return joined.found[begin : begin + len(placed)] if joined.connection else None
+
+    async def _lead(self, joined: _Round) -> None:
+        """Sync, and read what those that have joined by then want."""
+
+        async def sync() -> None:
+            joined.sent.set()  # those that wait for it go on in a later turn of the loop, when the sync was sent
+            await self._sync()
+
+        async def read() -> None:
+            await joined.sent.wait()
+            if joined.paths:
+                joined.found = await self._zookeeper.snapshot(joined.paths)
+
         try:
             async with self._one_sync:
-                self._next = None
+                await asyncio.sleep(0)  # who reads in this turn of the loop joins
+                if self._next is joined:
+                    self._next = None
                 connection = self._zookeeper.connection_id
-                await self._zookeeper.sync(self._root)
+                await run_all(sync, read)
                 if self._zookeeper.connection_id != connection:
                     raise ConnectionLostError("the connection was lost under a sync")
-                sync.connection = connection
-                return connection
+                joined.connection = connection
+        except CoordinationError as error:
+            joined.error = error
+            raise
         finally:
-            if self._next is sync:
+            if self._next is joined:
                 self._next = None
-            sync.over.set()
+            joined.sent.set()
+            joined.over.set()
+
+    async def _sync(self) -> None:
+        await self._zookeeper.sync(self._root)
+        self._counts.syncs += 1
 
     # ---- transactions --------------------------------------------------------------------------------------------
 
@@ -176,9 +264,12 @@ class LinearizableZnodes:
         )
         if size > MOST_BYTES:
             raise TooLargeError(f"a transaction of {len(placed)} operations with {size} bytes")
+        began = asyncio.get_running_loop().time()
         async with self._mark() as mark:
             with self._below():
                 await self._once(placed, mark)
+        self._counts.commits += 1
+        self._counts.commit_s += asyncio.get_running_loop().time() - began
 
     @asynccontextmanager
     async def _mark(self) -> AsyncIterator[_Mark]:
@@ -200,9 +291,12 @@ class LinearizableZnodes:
             except ConnectionLostError as lost:
                 try:
                     async with asyncio.timeout(self._patience_s):
-                        if await self._was_done(mark, version, token):
+                        was_done = await self._was_done(mark, version, token)
+                        self._counts.settled += 1
+                        if was_done:
                             return
                 except (TimeoutError, ConnectionLostError, ZnodeError):
+                    self._counts.unknown += 1
                     raise OutcomeUnknownError(f"whether it was carried out is not known: {lost}") from lost
                 continue  # it was not, and never will be
             except ZnodeError as refused:

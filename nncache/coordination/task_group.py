@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Final, TypeVar
 
 _ItemT = TypeVar("_ItemT")
@@ -39,6 +40,23 @@ async def run_all(*works: Callable[[], Awaitable[object]]) -> None:
                 _, running = await asyncio.wait(running, timeout=AGAIN_S)
     if failures:
         raise failures[0]
+
+
+class _EndedError(Exception):
+    """One of several works has ended."""
+
+
+async def run_until_first(*works: Callable[[], Awaitable[object]]) -> None:
+    """Run all until one of them has ended, and cancel the others; errors and cancellation as in `run_all`."""
+
+    async def ending(work: Callable[[], Awaitable[object]]) -> None:
+        await work()
+        raise _EndedError
+
+    try:
+        await run_all(*(partial(ending, work) for work in works))
+    except _EndedError:
+        return
 
 
 async def each_bounded(

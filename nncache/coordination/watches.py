@@ -7,6 +7,7 @@ ZooKeeper's own client, does not set it again. So a look is read, waits for news
 import asyncio
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
+from weakref import WeakValueDictionary
 
 from nncache.coordination.errors import NoNodeError
 from nncache.coordination.zookeeper import Znode
@@ -56,16 +57,17 @@ class ZnodeWatches:
 
     def __init__(self, reads: WatchedReads) -> None:
         self._reads = reads
-        self._paths: dict[str, WatchedPath] = {}  # every path that was ever looked at
+        self._paths: WeakValueDictionary[str, WatchedPath] = WeakValueDictionary()  # looked at, or watched
         self._news = asyncio.Event()  # set, and replaced, whenever a watch may have news
         self.armed = 0  # counts
         self.fired = 0
 
     def look(self, path: str) -> "WatchHandle":
         """Return a look at a path."""
-        if path not in self._paths:
-            self._paths[path] = WatchedPath(path, self._tell_fired)
-        return WatchHandle(self, self._paths[path])
+        watched = self._paths.get(path)
+        if watched is None:
+            watched = self._paths[path] = WatchedPath(path, self._tell_fired)
+        return WatchHandle(self, watched)
 
     def reconnected(self) -> None:
         """All watches that were set are lost, and with them perhaps changes."""

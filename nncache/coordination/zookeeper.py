@@ -143,7 +143,10 @@ class Znodes(Protocol):
 
 
 class SyncedZnodes(Znodes, Protocol):
-    """What `nncache.coordination.linearizable` needs of a session with ZooKeeper. All calls may lose the connection."""
+    """What `nncache.coordination.linearizable` needs of a session with ZooKeeper. All calls may lose the connection.
+
+    Calls are sent in the order in which they are begun, and over one connection carried out in that order.
+    """
 
     @property
     def connection_id(self) -> int:
@@ -230,3 +233,10 @@ class ZooKeeperSession(ZooKeeper, Protocol):
 
     def stats(self) -> SessionStats:
         """Return the session's figures."""
+
+
+class SyncedSession(ZooKeeperSession, Protocol):
+    """One whose reads can be made to come behind what was committed before."""
+
+    async def sync(self, path: str) -> None:
+        """Return when this session's server has carried out all that was committed before the call."""

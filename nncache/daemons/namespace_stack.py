@@ -32,7 +32,7 @@ from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
 from nncache.invalidation.consumer import Consumer
-from nncache.invalidation.settings import ZOOKEEPER
+from nncache.invalidation.settings import FEED, ZOOKEEPER
 from nncache.invalidation.stream import ChannelSetup, load_stream_class
 from nncache.proxy.answers import Answers
 from nncache.proxy.auditor import Auditor
@@ -109,6 +109,7 @@ class NamespaceStack:
             zookeeper=settings.zookeeper,
             clock=clock,
             login=security.login,
+            feed=settings.feed,
         )
         self._stream = load_stream_class(settings.channel_name)(setup)
         self.consumer = Consumer(self.cache, self._stream, clock)
@@ -118,7 +119,7 @@ class NamespaceStack:
         queries = PoolQueries(
             self._pool,
             timeout_s=settings.proxy.namenode_query_timeout_s,
-            asks_txid_over_jmx=settings.channel_name == ZOOKEEPER,  # no superuser is needed then
+            asks_txid_over_jmx=settings.channel_name in {FEED, ZOOKEEPER},  # no superuser is needed then
             clock=clock,
         )
         traffic = self.traffic = Traffic(clock)
@@ -289,7 +290,7 @@ class NamespaceStack:
             trouble=self.consumer.trouble,
             applied_txid=stream.applied_txid,
             last_probe=self._pool.last_probe,
-            session=stream.channel.session if self.settings.channel_name == ZOOKEEPER else None,
+            session=stream.channel.session if self.settings.channel_name in {FEED, ZOOKEEPER} else None,
         )
         limits = self.settings.limits
         return ProxyState(

@@ -43,6 +43,8 @@ from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.edits.poller import PolledEdits
+from nncache.invalidation.edits.source import EditsSource
+from nncache.invalidation.feed.source import FeedEdits
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.filters.read_ahead import reading_ahead
 from nncache.invalidation.publisher.access import rules_of
@@ -51,7 +53,7 @@ from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import OutputSetup, load_output_class
 from nncache.invalidation.publisher.publisher import Publisher
 from nncache.invalidation.publisher.stats import PublisherStats
-from nncache.invalidation.settings import ZOOKEEPER
+from nncache.invalidation.settings import NAMENODE, ZOOKEEPER
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
 from nncache.net.endpoint import ListenAddress
@@ -194,7 +196,7 @@ class PublisherSystem:
             )
         )
         return Publisher(
-            source=PolledEdits(self._pool, settings.polling, self._clock),
+            source=self._source(),
             namenodes=self._pool,
             filters=FilterStore(
                 self._hdfs,
@@ -214,6 +216,14 @@ class PublisherSystem:
                 id=uuid.uuid4().hex, host=host_name(), pid=os.getpid(), admin=str(admin)
             ),
             clock=self._clock,
+        )
+
+    def _source(self) -> EditsSource:
+        settings = self._settings
+        if settings.publisher.edits_source == NAMENODE:
+            return PolledEdits(self._pool, settings.polling, self._clock)
+        return FeedEdits(
+            self._pool, settings.zookeeper, settings.feed.feed_root, self._clock, login=self._login
         )
 
     def _works(self, publisher: Publisher) -> tuple[Work, ...]:

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from nncache.daemons.namespace_log import naming
 from nncache.hadoop.glob_syntax import pitfall
 from nncache.hadoop.kerberos.settings import KerberosSettings
-from nncache.invalidation.settings import ZOOKEEPER
+from nncache.invalidation.settings import FEED, ZOOKEEPER
 from nncache.net.endpoint import ListenAddress
 from nncache.proxy.settings import ProxySettings
 from nncache.settings.commands import SettingsOfProxy
@@ -81,6 +81,12 @@ def _say_changes(settings: SettingsOfProxy) -> None:
             "filters and changes come from the publisher of %s in ZooKeeper, %s at %s",
             settings.namenodes.nameservice,
             settings.zookeeper.zookeeper_root,
+            ", ".join(settings.zookeeper.zookeeper),
+        )
+    if settings.channel_name == FEED:
+        _log.info(
+            "changes come from the feed of a namespace in ZooKeeper, %s at %s",
+            settings.feed.feed_root,
             ", ".join(settings.zookeeper.zookeeper),
         )
     warn_of_globs(settings)

@@ -1,8 +1,9 @@
-"""The direct channel: one proxy reads the NameNode's edits itself, no ZooKeeper needed."""
+"""Channels of a proxy that reads the edits itself: from the NameNode, or from the feed of a namespace in ZooKeeper."""
 
 from collections import deque
 
 from nncache.invalidation.edits.poller import PolledEdits
+from nncache.invalidation.edits.source import EditsSource
 from nncache.invalidation.stats import ChannelStats
 from nncache.invalidation.stream import (
     ChannelSetup,
@@ -13,16 +14,16 @@ from nncache.invalidation.stream import (
 )
 
 
-class DirectInotifyEventInputStream(InotifyEventInputStream):
-    """The stream of the active NameNode's edits, by polling getEditsFromTxid; each poll is the freshness probe.
+class EditsInputStream(InotifyEventInputStream):
+    """The stream of what a source of edits reads.
 
     Invariant:
         D1  The items of a read are queued together, its Covered last: a reader that stops in between has not
             got it, and one that goes on gets the rest first.
     """
 
-    def __init__(self, setup: ChannelSetup) -> None:
-        self._source = PolledEdits(setup.namenodes, setup.polling, setup.clock)
+    def __init__(self, source: EditsSource) -> None:
+        self._source = source
         self._items: deque[StreamItem] = deque()  # read, but not yielded yet
         self._covered = (float("-inf"), -1)  # (as_of, txid) of the last Covered queued
         self._seen_as_of = float("-inf")  # what it said of that
@@ -59,10 +60,22 @@ class DirectInotifyEventInputStream(InotifyEventInputStream):
                 self._items.append(Covered(*covered, self._seen_as_of))
         return self._items.popleft()
 
+    async def shut_down(self) -> None:
+        """Give up what the source holds beyond a run."""
+        await self.close()
+        await self._source.shut_down()
+
     def request_probe(self) -> None:
-        """Ask for the next Covered soon, within the budget."""
+        """Ask for the next Covered soon."""
         self._source.wake()
 
     def stats(self) -> ChannelStats:
-        """Return the figures of the polling."""
+        """Return the figures of the source."""
         return self._source.stats()
+
+
+class DirectInotifyEventInputStream(EditsInputStream):
+    """The stream of the active NameNode's edits, by polling getEditsFromTxid; each poll is the freshness probe."""
+
+    def __init__(self, setup: ChannelSetup) -> None:
+        super().__init__(PolledEdits(setup.namenodes, setup.polling, setup.clock))

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from nncache.hadoop.feed_znodes import DEFAULT_ROOT
 from nncache.net.setting_error import SettingError
 
 DIRECT = "direct"
@@ -12,6 +13,30 @@ DIRECT = "direct"
 
 ZOOKEEPER = "zookeeper"
 """The channel that a publisher feeds."""
+
+FEED = "feed"
+"""The channel, and the publisher's source, that is the feed of a namespace in ZooKeeper."""
+
+NAMENODE = "namenode"
+"""The publisher's source that asks the NameNode."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedSettings:
+    """Where the feed of a namespace in ZooKeeper is. Raises SettingError: a value is outside what its key allows."""
+
+    feed_root: str = field(
+        default=DEFAULT_ROOT,
+        metadata={
+            "help": "Znode below which a namespace in ZooKeeper is: zookeeper_root of nncache namenode."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        if not self.feed_root.startswith("/") or self.feed_root.endswith("/"):
+            raise SettingError(
+                "feed_root", self.feed_root, f"must be the path of a znode, such as {DEFAULT_ROOT}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +47,8 @@ class ChannelSettings:
         default="",
         metadata={
             "help": "Where changes come from: zookeeper (from a publisher), direct (the proxy reads the NameNode's "
-            "edits itself), or package.module:Class, an InotifyEventInputStream.",
+            "edits itself), feed (the proxy follows by watches what nncache namenode writes to ZooKeeper), or "
+            "package.module:Class, an InotifyEventInputStream.",
             "default": f"{ZOOKEEPER} if `zookeeper` is given, else {DIRECT}",
         },
     )

@@ -6,7 +6,7 @@ org.apache.hadoop.hdfs.DFSInotifyEventInputStream, which needs Java, superuser r
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
@@ -15,7 +15,15 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.change import Change
 from nncache.hadoop.events import EventBatch
 from nncache.invalidation.namenodes import NameNodes
-from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings, load_class
+from nncache.invalidation.settings import (
+    DIRECT,
+    FEED,
+    ZOOKEEPER,
+    ChannelSettings,
+    FeedSettings,
+    PollingSettings,
+    load_class,
+)
 from nncache.invalidation.stats import ChannelStats
 
 
@@ -69,6 +77,7 @@ class ChannelSetup:
     zookeeper: ZooKeeperSettings
     clock: Callable[[], float]
     login: Login | None = None  # at ZooKeeper
+    feed: FeedSettings = field(default_factory=FeedSettings)
 
 
 class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
@@ -146,6 +155,7 @@ class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
 
 _BUILT_IN = {
     DIRECT: "nncache.invalidation.direct:DirectInotifyEventInputStream",
+    FEED: "nncache.invalidation.feed.stream:FeedInotifyEventInputStream",
     ZOOKEEPER: "nncache.invalidation.follower.stream:ZooKeeperInotifyEventInputStream",
 }
 

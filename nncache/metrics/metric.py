@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-Daemon: TypeAlias = Literal["proxy", "publisher", "dns"]
+Daemon: TypeAlias = Literal["proxy", "publisher", "dns", "namenode", "datanode"]
 
 ROOMS: Mapping[str, tuple[Daemon, ...]] = {
-    "admin": ("proxy", "publisher", "dns"),
+    "admin": ("proxy", "publisher", "dns", "namenode", "datanode"),
     "audit": ("proxy",),
     "cache": ("proxy",),
     "dns": ("dns",),
@@ -17,6 +17,7 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "front_end": ("proxy",),
     "loop": ("proxy", "publisher", "dns"),
     "pool": ("proxy", "publisher"),
+    "namespace": ("namenode",),
     "polling": ("proxy", "publisher"),
     "publisher": ("publisher",),
     "records": ("proxy",),
@@ -28,7 +29,8 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "termination": ("proxy",),
     "tls": ("proxy",),
     "traffic": ("proxy",),
-    "zookeeper": ("proxy", "publisher", "dns"),
+    "znodes": ("namenode", "datanode"),
+    "zookeeper": ("proxy", "publisher", "dns", "namenode", "datanode"),
 }
 """Whose figures there are, and which daemons have them. Each is one Stats value."""
 

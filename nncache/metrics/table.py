@@ -7,6 +7,7 @@ docs/metrics.md is generated from this table (`make docs`), and a test sees to i
 from typing import Final
 
 from nncache.metrics.metric import Metric, counter, gauge, moment
+from nncache.metrics.namenode_rows import NAMENODE_ROWS, ZNODES_ROWS
 from nncache.metrics.proxy_rows import AUTHENTICATION_ROWS, EVENT_ROWS, PROXY_ROWS, REGISTRY_ROWS
 from nncache.metrics.publisher_rows import PUBLISHER_ROWS
 
@@ -218,5 +219,7 @@ METRICS: tuple[Metric, ...] = (
     *AUTHENTICATION_ROWS,
     *PUBLISHER_ROWS,
     *DNS_ROWS,
+    *NAMENODE_ROWS,
+    *ZNODES_ROWS,
     *SHARED_ROWS,
 )

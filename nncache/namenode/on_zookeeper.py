@@ -6,7 +6,7 @@ import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from nncache.coordination.linearizable import MARKS, LinearizableZnodes, check_s
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, SetData, Znodes
+from nncache.hadoop.feed_znodes import DEFAULT_ROOT, VERSION
 from nncache.namenode.cluster import HOST, TURN_EVERY_S, USERS, own_user
 from nncache.namenode.datanode.datanode import DataNode, Together
 from nncache.namenode.datanode.peers import Peers
@@ -33,11 +34,14 @@ from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
 from nncache.namenode.node.lease_clock import LeaseLimits
 from nncache.namenode.node.ledger import Ledger
 from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
+from nncache.namenode.node.observing import Observer
 from nncache.namenode.node.replicating import Replicating, ReplicationLimits
 from nncache.namenode.node.sweeping import Sweeper, alive
 from nncache.namenode.webhdfs.server import DataNodeHandler, NameNodeHandler
 
-DEFAULT_ROOT: Final = "/nncache-namenode"
+LOOK_EVERY_S: Final = 5.0
+"""Between two looks at what operators are shown."""
+
 START_S: Final = 30.0
 """How long ZooKeeper may take to answer at the start."""
 
@@ -84,6 +88,7 @@ class NameNodeSpec:
     leases: LeaseLimits = field(default_factory=LeaseLimits)
     edits: EditsLimits = field(default_factory=EditsLimits)
     replication: ReplicationLimits = field(default_factory=ReplicationLimits)
+    is_observed: bool = False  # operators look at its pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +105,9 @@ class RunningNameNode:
     rpc: str
     superuser: str
     turn: Callable[[], Awaitable[None]]  # what it does each second
+    handler: NameNodeHandler
+    observer: Observer
+    session: Session | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +131,7 @@ class RunningDataNode:
     znodes: LinearizableZnodes
     turn: Callable[[], Awaitable[None]]  # what it does each second
     copy: Callable[[], Awaitable[None]]  # the same, beside the other: it may take long
+    session: Session | None = None
 
 
 @contextlib.asynccontextmanager
@@ -136,11 +145,11 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
     """
     name = f"nn-{uuid.uuid4().hex[:16]}"
     async with (
-        _znodes(spec.place, name) as znodes,
+        _znodes(spec.place, name) as (session, znodes),
         namenode_on(znodes, name, spec, Clock()) as running,
         _turning(running.turn),
     ):
-        yield running
+        yield replace(running, session=session)
 
 
 @contextlib.asynccontextmanager
@@ -156,6 +165,7 @@ async def namenode_on(
             superuser=shared.superuser, groups=shared.groups, leases=spec.leases, edits=spec.edits
         )
         leader = Leader(znodes, name, clock.wall_ms)
+        observer = Observer(znodes, name, clock.now)
         datanodes = DataNodes({}, znodes)
         namenode = NameNode(file_system, settings, clock, leader=leader, fleet=datanodes)
         replicating = Replicating(
@@ -185,6 +195,8 @@ async def namenode_on(
             if (await namenode.standing()).is_active:
                 await replicating.turn()
                 await sweeper.turn()
+            if spec.is_observed and observer.age_s >= LOOK_EVERY_S:
+                await observer.look()
 
         yield RunningNameNode(
             name=name,
@@ -197,6 +209,8 @@ async def namenode_on(
             rpc=rpc,
             superuser=shared.superuser,
             turn=turn,
+            handler=handler,
+            observer=observer,
         )
 
 
@@ -213,12 +227,12 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
     """
     process = f"{_identity(spec.directory)}-{uuid.uuid4().hex[:8]}"
     async with (
-        _znodes(spec.place, process) as znodes,
+        _znodes(spec.place, process) as (session, znodes),
         datanode_on(znodes, process, spec, Clock()) as running,
         _turning(running.turn),
         _turning(running.copy, at_once=False),
     ):
-        yield running
+        yield replace(running, session=session)
 
 
 @contextlib.asynccontextmanager
@@ -292,14 +306,14 @@ def _record(http: str, datanode: DataNode) -> DataNodeRecord:
 
 async def fsck_of(place: Place, *, repair: bool) -> Audited:
     """Audit a namespace while it is served. Raises CoordinationError: ZooKeeper does not answer, or has none there."""
-    async with _znodes(place, f"fsck-{uuid.uuid4().hex[:16]}") as znodes:
-        await znodes.get(layout.VERSION)
+    async with _znodes(place, f"fsck-{uuid.uuid4().hex[:16]}") as (_, znodes):
+        await znodes.get(VERSION)
         return await fsck(znodes, repair=repair)
 
 
 @contextlib.asynccontextmanager
-async def _znodes(place: Place, name: str) -> AsyncIterator[LinearizableZnodes]:
-    """Yield the znodes, after a look at whether reads of many are of one moment."""
+async def _znodes(place: Place, name: str) -> AsyncIterator[tuple[Session, LinearizableZnodes]]:
+    """Yield a session and the znodes, after a look at whether reads of many are of one moment."""
     settings = ZooKeeperSettings(
         zookeeper=place.zookeeper, zookeeper_session_timeout_s=place.session_timeout_s
     )
@@ -313,7 +327,7 @@ async def _znodes(place: Place, name: str) -> AsyncIterator[LinearizableZnodes]:
                 )
         znodes = LinearizableZnodes(session, place.root, name, place.session_timeout_s)
         await znodes.begin()
-        yield znodes
+        yield session, znodes
 
 
 async def _shared(znodes: Znodes, wanted: _Shared) -> _Shared:

@@ -20,7 +20,14 @@ from nncache.hadoop.namenode_settings import (
 )
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.publisher.settings import PublisherSettings
-from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
+from nncache.invalidation.settings import (
+    DIRECT,
+    FEED,
+    ZOOKEEPER,
+    ChannelSettings,
+    FeedSettings,
+    PollingSettings,
+)
 from nncache.logs import LogSettings
 from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import LimitSettings
@@ -45,6 +52,7 @@ _HEADINGS: Final[Mapping[Callable[[], object], str]] = {
     ChannelSettings: "Invalidation channel",
     DnsSettings: "DNS zone",
     ExplainSettings: "Admin port of the proxy",
+    FeedSettings: "Feed of a namespace in ZooKeeper",
     FilterSettings: "Filters",
     HadoopConfSettings: "Hadoop configuration",
     KerberosSettings: "Kerberos identity",
@@ -89,6 +97,7 @@ class SettingsOfProxy:
     termination: TerminationSettings = _part(TerminationSettings)
     cache: CacheSettings = _part(CacheSettings)
     channel: ChannelSettings = _part(ChannelSettings)
+    feed: FeedSettings = _part(FeedSettings)
     zookeeper: ZooKeeperSettings = _part(ZooKeeperSettings)
     registration: RegistrationSettings = _part(RegistrationSettings)
     registry: RegistrySettings = _part(RegistrySettings)
@@ -108,13 +117,11 @@ class SettingsOfProxy:
                 ", ".join(self.termination.spnego_principal),
                 "needs principal and keytab: the proxy calls NameNodes as this principal on behalf of clients",
             )
-        if self.channel_name != ZOOKEEPER:
-            return
-        if not self.zookeeper.zookeeper:
+        if self.channel_name in {FEED, ZOOKEEPER} and not self.zookeeper.zookeeper:
             raise SettingError(
-                "channel", ZOOKEEPER, "needs the servers of ZooKeeper: zookeeper, host:port of each"
+                "channel", self.channel_name, "needs the servers of ZooKeeper: zookeeper, host:port of each"
             )
-        if self.cache.glob:
+        if self.channel_name == ZOOKEEPER and self.cache.glob:
             raise SettingError(
                 "glob",
                 ", ".join(self.cache.glob),
@@ -153,6 +160,7 @@ class SettingsOfPublisher:
     namenode_tls: NameNodeTlsSettings = _part(NameNodeTlsSettings)
     kerberos: KerberosSettings = _part(KerberosSettings)
     filters: FilterSettings = _part(FilterSettings)
+    feed: FeedSettings = _part(FeedSettings)
     zookeeper: ZooKeeperSettings = _part(ZooKeeperSettings)
     registration: RegistrationSettings = _part(RegistrationSettings)
     registry: RegistrySettings = _part(RegistrySettings)
@@ -162,7 +170,7 @@ class SettingsOfPublisher:
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together; the SettingError names the key to change."""
-        if self.publisher.output_stream == ZOOKEEPER:
+        if self.publisher.output_stream == ZOOKEEPER or self.publisher.edits_source == FEED:
             _need_zookeeper(self.zookeeper, "nncache publisher")
         _see_registration(self.registration, self.registry, self.zookeeper)
 

@@ -116,6 +116,58 @@ class LightCluster(Program):
         )
 
 
+class OwnNameNode(Program):
+    """A running `nncache namenode` on free ports; it is up when it says which state it is in. See `Program`.
+
+    Attributes:
+        http: address of its web port, "host:port".
+        rpc: that of its RPC.
+        admin: that of its pages.
+    """
+
+    def __init__(self, *arguments: str) -> None:
+        """Lay it out without starting it; `start()` or a `with` block does. `arguments` say where ZooKeeper is."""
+        close = ExitStack()
+        ports = close.enter_context(PortLease())
+        http_port, rpc_port, admin_port = ports.take(), ports.take(), ports.take()
+        self.http, self.rpc = f"127.0.0.1:{http_port}", f"127.0.0.1:{rpc_port}"
+        self.admin = f"127.0.0.1:{admin_port}"
+        super().__init__(
+            *(
+                "namenode",
+                "--port",
+                str(http_port),
+                "--rpc-port",
+                str(rpc_port),
+                "--admin",
+                self.admin,
+                *arguments,
+            ),
+            is_up=lambda: readiness.namenode_state(self.http) in {"active", "standby"},
+            close=close,
+        )
+
+
+class OwnDataNode(Program):
+    """A running `nncache datanode` on a free port, with a directory of its own; see `Program`.
+
+    Attributes:
+        http: address of its web port, "host:port".
+    """
+
+    def __init__(self, *arguments: str) -> None:
+        """Lay it out without starting it; `start()` or a `with` block does. `arguments` say where ZooKeeper is."""
+        close = ExitStack()
+        port = close.enter_context(PortLease()).take()
+        directory = close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-datanode-"))
+        self.http = f"127.0.0.1:{port}"
+        super().__init__(
+            *("datanode", "--port", str(port), "--directory", directory, *arguments),
+            is_up=lambda: readiness.accepts(self.http),
+            close=close,
+        )
+
+
 class Daemon(Program):
     """A daemon on free ports of its own.
 

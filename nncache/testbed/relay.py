@@ -7,6 +7,7 @@ coroutine alike, and goes on when the loop under test stands still.
 import asyncio
 import contextlib
 import enum
+import itertools
 import socket
 import struct
 import threading
@@ -59,7 +60,7 @@ class _Pair:
 
 
 class Relay:
-    """Listens on a port of its own and passes each connection on to `upstream` ("host:port").
+    """Listens on a port of its own and passes each connection on to `upstream` ("host:port"; several: by turns).
 
     All methods may be called from any thread and have taken effect when they return. `address` stays the
     same.
@@ -71,7 +72,7 @@ class Relay:
         `host` is an address of loopback.
         """
         self._host = host
-        self._upstream = _host_and_port(upstream)
+        self._upstreams = itertools.cycle(map(_host_and_port, upstream.split(",")))
         self._ports = PortLease()
         self._port = self._ports.take(port)
         self._thread = threading.Thread(target=self._run, name=f"relay-{self._port}", daemon=True)
@@ -153,7 +154,7 @@ class Relay:
 
     def lead_to(self, upstream: str) -> None:
         """Reset all present connections and connect new ones to this server instead ("host:port")."""
-        self._upstream = _host_and_port(upstream)
+        self._upstreams = itertools.cycle([_host_and_port(upstream)])
         self.reset_connections()
 
     def _call(self, work: Coroutine[Any, Any, None]) -> None:
@@ -229,7 +230,7 @@ class Relay:
         """Carry one connection to its end; whatever breaks one side resets both."""
         try:
             async with asyncio.timeout(_CONNECT_TIMEOUT_S):
-                upstream_reader, upstream_writer = await asyncio.open_connection(*self._upstream)
+                upstream_reader, upstream_writer = await asyncio.open_connection(*next(self._upstreams))
             pair.ends.append(upstream_writer)
             if pair.is_reset:  # while this end was being made
                 pair.reset()

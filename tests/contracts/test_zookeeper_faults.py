@@ -9,10 +9,10 @@ import pytest
 from nncache.coordination.errors import ConnectionLostError, NoNodeError
 from nncache.coordination.zookeeper import Create, SetData, ZooKeeper
 from nncache.testbed.relay import Relay
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.coordination.simulations import connected
 from tests.patience import SLACK_S
-from tests.zookeepers import ZooKeeperServer
 
 TIMEOUT_S = 1.0
 """Of the sessions: the least that the test bed's ZooKeeper grants."""

@@ -27,8 +27,8 @@ from nncache.coordination.kazoo_client import (
     Suspended,
 )
 from nncache.testbed.relay import Relay
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.patience import SLACK_S, until_so
-from tests.zookeepers import ZooKeeperServer
 
 LONG_S = 10.0
 TIMEOUT_S = 6.0

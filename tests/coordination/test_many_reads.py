@@ -15,8 +15,8 @@ from nncache.coordination.many_reads import AT_ONCE, MultiRead
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected
-from tests.zookeepers import ZooKeeperServer
 
 LONG_S = 10.0
 NO_SUCH_CALL = 77

@@ -18,10 +18,10 @@ from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.net.setting_error import SettingError
 from nncache.testbed.spec import REALM, ZooKeeperSecurity
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.cluster import HADOOP
 from tests.kerberos import KdcServer, clients_of, need_gssapi
 from tests.patience import HANG_S
-from tests.zookeepers import ZooKeeperServer
 
 PASSWORD = "secret"
 

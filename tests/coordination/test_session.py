@@ -17,10 +17,10 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, SetData
 from nncache.testbed.ports import PortLease
 from nncache.testbed.relay import Relay
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected, expire
 from tests.patience import SLACK_S
 from tests.real.faults import paused
-from tests.zookeepers import ZooKeeperServer
 
 LONG_S = 10.0
 AGAIN_S = 5.0

@@ -19,11 +19,11 @@ from nncache.net.setting_error import SettingError
 from nncache.testbed.certificates import Authority
 from nncache.testbed.https import SERVER
 from nncache.testbed.spec import ZooKeeperSecurity
+from nncache.testbed.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 from tests.cluster import HADOOP
 from tests.coordination.test_sasl import digest
 from tests.patience import HANG_S, until_so
 from tests.tls import server_context
-from tests.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 
 LARGE = b"x" * 700_000
 

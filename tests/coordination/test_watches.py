@@ -1,6 +1,7 @@
 """Watches: one for a path, and no change is missed, in whatever order things are heard."""
 
 import asyncio
+import gc
 from collections.abc import Callable
 
 import pytest
@@ -92,6 +93,18 @@ async def test_after_it_has_fired_the_next_read_sets_it_again(reads: ScriptedRea
         reads.set(str(number).encode())
         assert await look.changed(LONG_S)
     assert (watches.armed, watches.fired) == (3, 3)
+
+
+async def test_a_path_that_nothing_looks_at_is_forgotten(reads: ScriptedReads) -> None:
+    """Once its watch has fired: until then the next look shares it."""
+    watches = ZnodeWatches(reads)
+    for _ in range(2):
+        await watches.look(PATH).read()
+        assert watches.armed == 1
+    reads.set(b"other")
+    reads.armed.clear()
+    gc.collect()
+    assert list(watches._paths) == []  # noqa: SLF001 - what it costs
 
 
 async def test_another_connection_is_news_and_the_watch_is_set_again(reads: ScriptedReads) -> None:

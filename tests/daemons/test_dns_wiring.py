@@ -27,11 +27,11 @@ from nncache.registry.operations import Registry
 from nncache.registry.record import EntryStatus, ServiceRecord
 from nncache.registry.tree_watch import Change, Current, Present, Removed, WatchGap
 from nncache.settings.commands import DNS, SettingsOfDns, load_settings
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected
 from tests.patience import HANG_S, until_so
 from tests.processes import free_address
 from tests.registry.samples import WEBHDFS
-from tests.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.usefixtures("collector")
 

@@ -19,11 +19,11 @@ from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
 from nncache.settings.commands import PROXY, PUBLISHER, load_settings
 from nncache.settings.federation import Federation
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected
 from tests.patience import HANG_S
 from tests.processes import free_address
 from tests.registry.samples import WEBHDFS
-from tests.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.usefixtures("collector")
 

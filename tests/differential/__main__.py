@@ -7,14 +7,16 @@ With `--secured` the cluster has Kerberos, and every call is made with a credent
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 
 import click
 
-from nncache.testbed import Cluster, Kerberos, ProxyUser
+from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser
 from nncache.testbed.spec import FULL_SPEED_JVM
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.auth_methods import USER_NAME, AuthMethod
 from tests.cluster import SESSION
 from tests.differential.exceptions import Excuse
@@ -22,12 +24,14 @@ from tests.differential.figures import JUDGED_SEGMENT_TXIDS, Figures, Target
 from tests.differential.run import GLOBS, SETTINGS, run_for
 from tests.differential.segment import Meter, fill_segment
 from tests.real.command import CONSOLE, conclude, hadoop_option, progress, show, started, started_light
-from tests.real.stand import Channel, proxied
+from tests.real.namespace_server import NamespaceServer
+from tests.real.stand import Channel, OwnChannel, proxied
 from tests.secured.auth_methods import WAYS
 
 CHANNELS = [channel.value for channel in Channel]
+FEED = OwnChannel.FEED.value
 
-AT_ONCE = {Channel.DIRECT: 1, Channel.ZOOKEEPER: 2}
+AT_ONCE = {Channel.DIRECT: 1, Channel.ZOOKEEPER: 2, OwnChannel.FEED: 1}
 """Seeds at the same time: on ZooKeeper each waits more than it works; more changes a second than this would meet the
 limits that polling and publishing keep to, and say how soon changes are seen beyond them."""
 
@@ -58,7 +62,12 @@ LONG_SEGMENT = Target(p50_ms=math.inf, p99_ms=math.inf, hit_share=0.0, timed_sha
     help="How many seeds at the same time; direct 1, zookeeper 2 if not given.",
 )
 @click.option(
-    "--channel", "channels", multiple=True, type=click.Choice(CHANNELS), default=CHANNELS, help="Repeatable."
+    "--channel",
+    "channels",
+    multiple=True,
+    type=click.Choice([*CHANNELS, FEED]),
+    default=CHANNELS,
+    help="Repeatable; feed is alone, in front of three NameNodes of our own on a ZooKeeper.",
 )
 @click.option(
     "--segment-txids",
@@ -102,13 +111,14 @@ def main(  # noqa: PLR0917 - click gives them by name
         )
     if light and ways:
         raise click.UsageError("--light has no Kerberos")
+    is_own = FEED in channels
+    if is_own and (len(channels) > 1 or ways or light or segment_txids):
+        raise click.UsageError(
+            "--channel feed goes with no other channel, and with none of the other clusters"
+        )
     kerberos = SECURED if ways else None
     spec = replace(SESSION, hadoop_version=hadoop, namenode_jvm=FULL_SPEED_JVM, kerberos=kerberos)
-    with (
-        started_light(with_zookeeper=Channel.ZOOKEEPER.value in channels)
-        if light
-        else started(spec) as cluster
-    ):
+    with _started(spec, channels, light=light) as cluster:
         if segment_txids:
             with progress("filling the edit segment", segment_txids) as step:
                 fill_segment(cluster, segment_txids, step)
@@ -120,18 +130,20 @@ def main(  # noqa: PLR0917 - click gives them by name
         for asked, name, own_seeds in rounds:
             figures, used = _run_channel(
                 cluster,
-                Channel(name),
+                OwnChannel.FEED if name == FEED else Channel(name),
                 own_seeds,
                 operations,
-                at_once=at_once or AT_ONCE[Channel(name)],
+                at_once=at_once or AT_ONCE[OwnChannel.FEED if name == FEED else Channel(name)],
                 polling={"poll_budget_share": poll_share} | ({"roll_interval_s": 0} if segment_txids else {}),
                 way=WAYS[asked](cluster) if ways else USER_NAME,
             )
             number = f"{seeds} seeds from {own_seeds[0]}"
-            upstream = "light cluster" if light else f"Hadoop {hadoop}"
+            upstream = (
+                "light cluster" if light else "a namespace in ZooKeeper" if is_own else f"Hadoop {hadoop}"
+            )
             click.echo(f"{name}, {asked}, {number}, of {operations} operations, {upstream}: total")
             show((*figures.lines(), used))
-            refused = LIGHT_REFUSES if light else frozenset()
+            refused = LIGHT_REFUSES if light or is_own else frozenset()
             short = _shortfalls(
                 figures, is_long=segment_txids > 0, is_every_kind_needed=not ways, refused=refused
             )
@@ -140,9 +152,22 @@ def main(  # noqa: PLR0917 - click gives them by name
     conclude(shortfalls)
 
 
+@contextmanager
+def _started(spec: ClusterSpec, channels: Sequence[str], *, light: bool) -> Iterator[Cluster]:
+    if FEED in channels:
+        with ZooKeeperServer() as server, NamespaceServer(server.address, namenodes=3) as served:
+            yield served
+    elif light:
+        with started_light(with_zookeeper=Channel.ZOOKEEPER.value in channels) as cluster:
+            yield cluster
+    else:
+        with started(spec) as cluster:
+            yield cluster
+
+
 def _run_channel(
     cluster: Cluster,
-    channel: Channel,
+    channel: Channel | OwnChannel,
     seeds: range,
     operations: int,
     *,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
 from nncache.hadoop.errors import RemoteCallError
+from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.testbed import Cluster
 from nncache.testbed.asker import RawReply
@@ -162,7 +163,10 @@ class OpenFiles:
 
     def __init__(self, cluster: Cluster) -> None:
         self._runner = asyncio.Runner()
-        self._rpc = NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser, identity=own_identity(cluster))
+        identity = own_identity(cluster)
+        self._rpcs = [
+            NameNodeRpc(each.rpc, cluster.superuser, identity=identity) for each in cluster.namenodes
+        ]
 
     def among(self, paths: Iterable[str]) -> set[str]:
         """Return those of the paths that are open files, or no files any more."""
@@ -173,14 +177,18 @@ class OpenFiles:
         return {path for path, is_closed in zip(paths, closed, strict=True) if not is_closed}
 
     async def _is_closed(self, path: str) -> bool:
-        try:
-            return await self._rpc.is_file_closed(path)
-        except RemoteCallError:
-            return False
+        for rpc in self._rpcs:
+            try:
+                return await rpc.is_file_closed(path)
+            except RemoteCallError as error:
+                if error.verdict is not Verdict.STANDBY:
+                    return False
+        return False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._runner.run(self._rpc.close())
+        for rpc in self._rpcs:
+            self._runner.run(rpc.close())
         self._runner.close()

@@ -53,7 +53,7 @@ class Meter:
 
 def open_segment_txids(cluster: Cluster) -> int:
     """Count the transactions in the NameNode's open edit segment; 0 while it is being rolled."""
-    (namenode,) = cluster.namenodes
+    namenode = cluster.namenodes[0]
     directory = cluster.directory / "data" / namenode.id / "current"
     headers = namenode.access.headers(cluster.superuser)
     with Asker(namenode.http) as asker:

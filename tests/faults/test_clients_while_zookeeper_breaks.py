@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from nncache.testbed import Cluster, Relay
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.faults.outage import survive
 from tests.real.proxied_cluster import ProxiedCluster
 from tests.real.stand import Channel, proxied
-from tests.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.timeout(180)
 

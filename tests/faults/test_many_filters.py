@@ -8,9 +8,9 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter, encode_definition
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.real.beside import at_once, on_hdfs
 from tests.service import Service
-from tests.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.timeout(180)
 

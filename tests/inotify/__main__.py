@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import click
 
+from nncache.testbed.zookeepers import ZooKeeperEnsemble
 from tests.cluster import SESSION
 from tests.inotify.broken import BROKEN_PROXIES
 from tests.inotify.figures import Figures
@@ -15,7 +16,6 @@ from tests.inotify.plan import draw
 from tests.inotify.real_cluster import AS_IT_IS, Programs, RealCluster
 from tests.inotify.zookeeper_log import transactions, writers
 from tests.real.command import conclude, hadoop_option, show, started
-from tests.zookeepers import ZooKeeperEnsemble
 
 
 @click.command()

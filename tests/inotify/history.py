@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed.errors import StartError
+from nncache.testbed.zookeepers import leader_of
 from tests.inotify.edit_log import events_between
 from tests.inotify.plan import OF_STREAMS, QUIET_S, Fault, Kind
 from tests.inotify.real_cluster import FILTERS, SESSION_S, Member, Observer, RealCluster
@@ -21,7 +22,6 @@ from tests.inotify.workload import Workload
 from tests.patience import HANG_S
 from tests.real.beside import beside, on_hdfs
 from tests.real.faults import Break, broken, handed_over, killed, paused
-from tests.zookeepers import leader_of
 
 MEASURED: Final = (Kind.LEADER_KILLED, Kind.LEADER_HANDS_OVER)
 """How long it takes until the next leader publishes is measured, if nothing else happens meanwhile."""

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import click
 
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.cluster import HADOOP, SESSION, make_directory
 from tests.job_commit.run import globs_of, run_job
 from tests.real.command import conclude, progress, show, started
 from tests.real.stand import Channel, proxied
-from tests.zookeepers import ZooKeeperServer
 
 ROOT = "/jobs"
 

@@ -7,9 +7,9 @@ from functools import partial
 
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.real.beside import at_once, on_hdfs
 from tests.real.proxied_cluster import ProxiedCluster
-from tests.zookeepers import ZooKeeperServer
 
 MAX_WRITES = 100
 """Of ZooKeeper, in all."""

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from nncache.testbed import Cluster
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.cluster import HADOOP
 from tests.job_commit.run import globs_of, run_job
 from tests.real.stand import Channel, proxied
-from tests.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -82,6 +82,7 @@ class Member:
         self._ensemble = ensemble
         self._own = EmbeddedZnodes()
         self._applied = 0
+        self._wire = asyncio.Lock()  # its calls are carried out in their order
 
     async def wait_connected(self, timeout_s: float) -> None:
         """Return: it is connected again at once."""
@@ -89,16 +90,17 @@ class Member:
     async def sync(self, path: str) -> None:
         """Be as far as the leader was."""
         del path
-        self._live()
-        await self._wait()
-        end = len(self._ensemble.log)
-        await self._wait()
-        await self._apply(end)
+        async with self._wire:
+            await self._wait()
+            end = len(self._ensemble.log)
+            await self._wait()
+            await self._apply(end)
 
     async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
         """Read what there is here."""
-        await self._fall_behind()
-        found = await self._own.get_many(paths)
+        async with self._wire:
+            await self._fall_behind()
+            found = await self._own.get_many(paths)
         return tuple(znode and self._owned(znode) for znode in found)
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
@@ -107,13 +109,15 @@ class Member:
 
     async def get(self, path: str) -> Znode:
         """The same."""
-        await self._fall_behind()
-        return self._owned(await self._own.get(path))
+        async with self._wire:
+            await self._fall_behind()
+            return self._owned(await self._own.get(path))
 
     async def children(self, path: str) -> tuple[str, ...]:
         """The same."""
-        await self._fall_behind()
-        return await self._own.children(path)
+        async with self._wire:
+            await self._fall_behind()
+            return await self._own.children(path)
 
     async def commit(self, operations: Sequence[Operation]) -> None:
         """Have the leader carry it out; what it answers is here by then."""

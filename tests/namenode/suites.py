@@ -1,6 +1,6 @@
 """The test suites of WebHDFS clients, and Hadoop's own shell, at a real NameNode and at a light cluster.
 
-python -m tests.namenode.suites [--hadoop 3.4.1] [--only NAME]
+python -m tests.namenode.suites [--hadoop 3.4.1] [--only NAME] [--served]
 
 Their repositories are cloned into build/suites, unless they are there, and what they import is installed beside them.
 Port 50070 must be free: two of them know no other. A test that passes at the real one and not at ours has to be
@@ -25,8 +25,11 @@ from nncache.namenode.cluster import LightCluster
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.java import installed
+from nncache.testbed.relay import Relay
 from nncache.testbed.spec import Ports
+from nncache.testbed.zookeepers import ZooKeeperEnsemble
 from tests.namenode.asking import call
+from tests.real.namespace_server import NamespaceServer
 
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[1]
@@ -175,16 +178,28 @@ def light() -> Iterator[tuple[str, str]]:
         yield cluster.namenode_http, cluster.superuser
 
 
+@contextlib.contextmanager
+def served() -> Iterator[tuple[str, str]]:
+    """Yield three NameNodes on three servers of ZooKeeper, with three DataNodes; connections go to each by turns."""
+    with (
+        ZooKeeperEnsemble() as ensemble,
+        NamespaceServer(ensemble.address, namenodes=3, datanodes=3) as namespace,
+        Relay(",".join(each.http for each in namespace.namenodes), port=PORT) as relay,
+    ):
+        yield relay.address, namespace.superuser
+
+
 def main(arguments: list[str]) -> int:
     """Run the suites at both, and compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hadoop", default=DEFAULT_HADOOP_VERSION)
     parser.add_argument("--only", default="", choices=("", *SUITES, "shell"))
+    parser.add_argument("--served", action="store_true", help="not at a light cluster, but in ZooKeeper")
     chosen = parser.parse_args(arguments)
     install()
     results: list[dict[str, Mapping[str, object]]] = []
     starts: tuple[Callable[[], contextlib.AbstractContextManager[tuple[str, str]]], ...]
-    starts = (lambda: real(chosen.hadoop), light)
+    starts = (lambda: real(chosen.hadoop), served if chosen.served else light)
     for start in starts:
         with start() as (address, superuser):
             results.append(run_all(address, superuser, chosen.only))

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.namenode import stores
 from tests.namenode.test_crashes import OPERATIONS, kill_at_each_transaction, make_base
-from tests.zookeepers import ZooKeeperServer
 
 SOON = ("create", "delete a tree")
 """Operations of one or two transactions, which need not wait for the night."""

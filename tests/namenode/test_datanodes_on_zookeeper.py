@@ -10,11 +10,11 @@ import pytest
 import requests
 
 from nncache.testbed.daemon import Program
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.namenode.asking import call
 from tests.namenode.test_many import NNCACHE, started
 from tests.namenode.test_several_datanodes import flip
 from tests.patience import until
-from tests.zookeepers import ZooKeeperServer
 
 DATA = bytes(range(256)) * 16_384  # four blocks of 1 MB
 DEAD_S = 3

@@ -23,6 +23,7 @@ from nncache.namenode.namespace.making import Modes
 from nncache.namenode.namespace.refusal import Java
 from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
 from nncache.testbed.daemon import Program, Proxy
+from nncache.testbed.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 from tests.coordination.simulations import connected, expire
 from tests.namenode import differential
 from tests.namenode.asking import Reply, ask, call
@@ -34,7 +35,6 @@ from tests.namenode.many import ManyNameNodes, fixtures_on
 from tests.namenode.test_proxy_in_front import status_of
 from tests.namenode.test_races import work as race
 from tests.patience import HANG_S, until, until_so
-from tests.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 
 STATUS = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
 CLIENTS = 8
@@ -47,6 +47,17 @@ def many(zookeeper_server: ZooKeeperServer) -> Iterator[ManyNameNodes]:
     """Three NameNodes and two DataNodes."""
     with ManyNameNodes(zookeeper_server.address, namenodes=3, datanodes=2) as found:
         yield found
+
+
+def started(*typed: str) -> tuple[Program, dict[str, str]]:
+    """Start a program, and read what it prints."""
+    program = Program(*typed, is_up=lambda: True, name=typed[0])
+    program.start()
+    log = program.process.log
+    until(lambda: log.exists() and b"}" in log.read_bytes())
+    line = next(line for line in log.read_text().splitlines() if line.startswith("{"))
+    found: dict[str, str] = json.loads(line)
+    return program, found
 
 
 def states(addresses: list[str]) -> list[str]:
@@ -71,6 +82,53 @@ def test_clients_of_several_have_the_answers_of_one(many: ManyNameNodes) -> None
         )
     assert found.differences == [], f"seed {seed}"
     assert found.events > 0
+
+
+@pytest.mark.long
+def test_an_ensemble_has_the_answers_of_one() -> None:
+    """The same with three servers of ZooKeeper, three NameNodes and three DataNodes, by more operations."""
+    seed = random.randrange(10**9)
+    with (
+        ZooKeeperEnsemble() as ensemble,
+        ManyNameNodes(ensemble.address, namenodes=3, datanodes=3) as many,
+        LightCluster(superuser=many.superuser) as light,
+    ):
+        active = many.namenodes[states(many.https).index("active")]
+        found = differential.compare(
+            [light.namenode_http],
+            many.https,
+            many.superuser,
+            operations=1_000,
+            seed=seed,
+            every=250,
+            rpc=(light.namenode_rpc, active.rpc),
+        )
+    assert found.differences == [], f"seed {seed}"
+    assert found.events > 0
+
+
+def test_operators_see_a_namespace(zookeeper_server: ZooKeeperServer, tmp_path: Path) -> None:
+    """By the pages of its processes: who is there, what is open, what was asked; without ZooKeeper none is ready."""
+    at = ("--zookeeper", zookeeper_server.address, "--zookeeper-root", "/seen", "--admin", "127.0.0.1:0")
+    first, said = started("namenode", *at)
+    second, of_datanode = started("datanode", *at, "--directory", str(tmp_path))
+    with first, second:
+        assert call(said["namenode_http"], "PUT", "/seen", "MKDIRS", said["superuser"]).status == 200
+        assert call(said["namenode_http"], "GET", "/none", "GETFILESTATUS").status == 404
+
+        def page(address: str, name: str) -> Reply:
+            return ask(address.removeprefix("http://").rstrip("/"), "GET", f"/{name}")
+
+        until(lambda: page(said["admin"], "status").json["datanodes"] != {})
+        status = page(said["admin"], "status").json
+        assert status["namenodes"][status["active"]]["http"] == said["namenode_http"]
+        assert status["datanodes"][of_datanode["datanode"]]["record"]["http"] == of_datanode["datanode_http"]
+        assert status["stats"]["operations"] == {"GETFILESTATUS refused": 1, "MKDIRS done": 1}
+        metrics = page(said["admin"], "metrics").body.decode()
+        assert 'nncache_webhdfs_operations_total{operation="MKDIRS",outcome="done"} 1.0' in metrics
+        assert "nncache_namespace_datanodes_live 1.0" in metrics
+        assert "nncache_zookeeper_connected 1.0" in page(of_datanode["admin"], "metrics").body.decode()
+        assert page(of_datanode["admin"], "ready").status == 200
 
 
 def test_names_that_zookeeper_refuses_are_names(many: ManyNameNodes) -> None:
@@ -328,17 +386,6 @@ async def test_a_datanode_comes_back_with_its_blocks_and_is_alone(
         assert (status, b"Failed to find datanode" in body) == (403, True)
         async with on_zookeeper.datanode_serving(spec):
             assert await opened() == (200, b"data")
-
-
-def started(*typed: str) -> tuple[Program, dict[str, str]]:
-    """Start a program, and read what it prints."""
-    program = Program(*typed, is_up=lambda: True, name=typed[0])
-    program.start()
-    log = program.process.log
-    until(lambda: log.exists() and b"}" in log.read_bytes())
-    line = next(line for line in log.read_text().splitlines() if line.startswith("{"))
-    found: dict[str, str] = json.loads(line)
-    return program, found
 
 
 def test_a_namenode_that_is_killed_is_not_missed(zookeeper_server: ZooKeeperServer, tmp_path: Path) -> None:

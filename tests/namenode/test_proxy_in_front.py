@@ -3,21 +3,27 @@
 import json
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from nncache.namenode.cluster import LightCluster
 from nncache.testbed.asker import Asker
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import Proxy, Subscriber
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.cluster import make_directory
 from tests.differential.figures import Target
 from tests.differential.run import GLOBS, SETTINGS, run_for
+from tests.namenode.asking import call
 from tests.real.datanode import begin, led_to
 from tests.real.light_server import LightServer
+from tests.real.namespace_server import NamespaceServer
 from tests.real.proxied_cluster import ProxiedCluster, Where
-from tests.real.stand import Channel, proxied
+from tests.real.stand import Channel, OwnChannel, proxied
+from tests.service import Service
 
 OPERATIONS = 120
+ON_THE_FEED = 40
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +90,45 @@ def test_every_answer_is_the_namenodes_own(channel: Channel, request: pytest.Fix
         figures = run_for(simulation, seed=20261128, operations=OPERATIONS)
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
     assert figures.shortfalls(Target(p50_ms=math.inf, p99_ms=math.inf)) == []
+
+
+def test_every_answer_on_the_feed_is_the_namenodes_own(zookeeper_server: ZooKeeperServer) -> None:
+    """The same by watches of what three NameNodes write to ZooKeeper: changes are seen soon, and nothing is polled."""
+    with (
+        NamespaceServer(zookeeper_server.address, namenodes=3) as served,
+        proxied(served, *GLOBS, channel=OwnChannel.FEED, **SETTINGS) as simulation,
+    ):
+        figures = run_for(simulation, seed=20261129, operations=ON_THE_FEED)
+        polls = simulation.proxy.metrics()["nncache_channel_polls_total"]
+    print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
+    assert figures.shortfalls(Target(p50_ms=math.inf, p99_ms=math.inf)) == []
+    assert polls == 0
+
+
+def test_a_filter_is_followed_without_a_poll(zookeeper_server: ZooKeeperServer) -> None:
+    """A publisher reads the feed as well; its subscribers are those of any filter. It goes on where it was."""
+    with NamespaceServer(zookeeper_server.address, namenodes=2) as served:
+        service = Service.of(served, zookeeper_server.address)
+        service.add("made", "/made/*")
+        source = {"edits_source": "feed", "feed_root": served.root}
+        with service.publisher(**source) as publisher, service.subscriber("made") as subscriber:
+            for number, namenode in enumerate(served.namenodes):
+                path = f"/made/{number}"
+                call(namenode.http, "PUT", path, "MKDIRS", served.superuser)
+                subscriber.await_that(partial(has_seen, path), "has no event")
+            publisher.await_publishing()
+            assert publisher.metrics()["nncache_channel_polls_total"] == 0
+            publisher.stop()
+            call(served.namenodes[0].http, "PUT", "/made/meanwhile", "MKDIRS", served.superuser)
+            publisher.start()
+            subscriber.await_that(partial(has_seen, "/made/meanwhile"), "has no event")
+            assert subscriber.gaps() == ()
+            assert publisher.metrics()["nncache_channel_polls_total"] == 0
+
+
+def has_seen(path: str, subscriber: Subscriber) -> bool:
+    """Tell whether it has an event of that path."""
+    return any(event["path"] == path for event in subscriber.events())
 
 
 def proxy_of(light: LightCluster) -> Proxy:

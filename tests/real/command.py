@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.cluster import HADOOP, SESSION
 from tests.kerberos import clients_of
 from tests.real.light_server import LightServer
-from tests.zookeepers import ZooKeeperServer
 
 CONSOLE: Final = Console(stderr=True)
 """For people: figures go to the standard output."""

@@ -12,6 +12,7 @@ from nncache.invalidation.filters.definition import Filter
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy, Publisher
 from tests.auth_methods import USER_NAME, AuthMethod
+from tests.real.namespace_server import NamespaceServer
 from tests.real.proxied_cluster import ProxiedCluster
 from tests.secured.service import principal_flags
 from tests.secured.terminating import termination_settings
@@ -28,11 +29,17 @@ class Channel(Enum):
     ZOOKEEPER = "zookeeper"
 
 
+class OwnChannel(Enum):
+    """The channel of a `NamespaceServer` alone."""
+
+    FEED = "feed"
+
+
 @contextmanager
 def proxied(
     cluster: Cluster,
     *globs: str,
-    channel: Channel = Channel.DIRECT,
+    channel: Channel | OwnChannel = Channel.DIRECT,
     rpc: str | None = None,
     zookeeper: str | None = None,
     polling: Mapping[str, Any] = MappingProxyType({}),
@@ -57,11 +64,14 @@ def proxied(
         publisher: Publisher | None = None
         service: Service | None = None
         match channel:
-            case Channel.DIRECT:
+            case Channel.DIRECT | OwnChannel.FEED:
+                if channel is OwnChannel.FEED:
+                    assert isinstance(cluster, NamespaceServer)
+                    zookeeper, flags = cluster.servers, {**flags, "feed_root": cluster.root}
                 http = ",".join(namenode.http for namenode in cluster.namenodes)
                 rpc = rpc or ",".join(namenode.rpc for namenode in cluster.namenodes)
                 proxy = Proxy(
-                    *("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct"),
+                    *("--namenode-http", http, "--namenode-rpc", rpc, "--channel", channel.value),
                     *(principal_flags(cluster.kdc) if cluster.kdc is not None else ()),
                     *(argument for glob in globs for argument in ("--glob", glob)),
                     *(() if zookeeper is None else ("--zookeeper", zookeeper)),

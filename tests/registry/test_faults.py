@@ -15,11 +15,11 @@ from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.tree_reading import read_tree
 from nncache.registry.tree_watch import Present, WatchGap
+from nncache.testbed.zookeepers import ZooKeeperEnsemble
 from tests.cluster import HADOOP
 from tests.coordination.simulations import DEADLINE_S
 from tests.patience import HANG_S
 from tests.registry.test_tree_watch import View
-from tests.zookeepers import ZooKeeperEnsemble
 
 pytestmark = pytest.mark.long  # an ensemble of its own, and an election
 

@@ -15,10 +15,10 @@ from nncache.proxy.errors import RegistryUnavailableError
 from nncache.registry.access import AccessPolicy
 from nncache.registry.follower import RegistryFollower
 from nncache.registry.operations import Registry
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected, expire
 from tests.patience import HANG_S
 from tests.registry.samples import WEBHDFS
-from tests.zookeepers import ZooKeeperServer
 
 
 @dataclass

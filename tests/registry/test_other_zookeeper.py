@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nncache.testbed.four_letters import ask
-from tests.zookeepers import ZooKeeperServer
+from nncache.testbed.zookeepers import ZooKeeperServer
 
 pytestmark = pytest.mark.long  # the first time, about 10 MB come from Maven
 

@@ -12,7 +12,7 @@ import pytest
 from nncache.clock import boottime
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create
-from nncache.daemons import registration
+from nncache.registry import registration
 from nncache.registry.access import AccessPolicy
 from nncache.registry.daemon_record import PROXY, RegisteredDaemon
 from nncache.registry.errors import NoRecordError, RegistryError
@@ -25,10 +25,10 @@ from nncache.registry.registration import (
     url_of,
 )
 from nncache.registry.settings import RegistrySettings
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected
 from tests.patience import HANG_S
 from tests.processes import free_address
-from tests.zookeepers import ZooKeeperServer
 
 DAEMON = RegisteredDaemon(
     kind=PROXY, host="h", port=1, webhdfs=("http://h:1/webhdfs/v1",), admin="http://h:2/"

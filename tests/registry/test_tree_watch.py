@@ -20,10 +20,10 @@ from nncache.registry.record import ServiceRecord
 from nncache.registry.tree_reading import read_tree
 from nncache.registry.tree_watch import AT_A_TURN, Change, Current, Present, Removed, TreeWatch, WatchGap
 from nncache.testbed import Cluster
+from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected, expire
 from tests.patience import HANG_S
 from tests.registry.samples import WEBHDFS
-from tests.zookeepers import ZooKeeperServer
 
 
 class View:

@@ -26,7 +26,7 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster, ClusterSpec, TestbedError, ZooKeeper
-from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.daemon import OwnNameNode, Proxy, Publisher
 from nncache.testbed.ending import signals_end_it, wait_for_the_end
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.programs import find_program
@@ -169,8 +169,10 @@ def running(hadoop_version: str, say: Callable[[str], None], fault: str | None =
         proxies = tuple(stack.enter_context(Proxy(*flags, *own)) for own in (small, ()))
         for proxy in proxies:
             proxy.await_gate()
+        say("a namespace in that ZooKeeper, with a NameNode of our own")
+        namenode = stack.enter_context(OwnNameNode("--zookeeper", cluster.zookeeper.address))
         say("Prometheus with the rules of deploy/prometheus")
-        targets = [each.admin for each in (publisher, *proxies)]
+        targets = [publisher.admin, *(proxy.admin for proxy in proxies), namenode.admin]
         prometheus = stack.enter_context(
             Prometheus(targets, RULES.read_text(encoding="utf-8"), interval="2s")
         )

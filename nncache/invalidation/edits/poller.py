@@ -131,6 +131,10 @@ class PolledEdits:
         self._first = None
         self._written = None
 
+    async def shut_down(self) -> None:
+        """End the run; nothing outlasts it."""
+        self.stop()
+
     async def read(self) -> EditsRead:
         """Return what the next believed poll brought, which may be nothing but coverage.
 

@@ -1,7 +1,8 @@
 """A source of edits: transactions in order, and how far it has read.
 
 The seam between channels and publishers above and what reads the edits below: today `poller.py`, which asks the
-NameNode; the log's own segments or JournalNodes have room here.
+NameNode, or `feed.py`, which follows what a namespace in ZooKeeper writes; the log's own segments or JournalNodes have
+room here.
 """
 
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ class EditsSource(Protocol):
 
     def stop(self) -> None:
         """End the run; without one do nothing."""
+
+    async def shut_down(self) -> None:
+        """Give up what outlasts the runs; no run follows."""
 
     async def read(self) -> EditsRead:
         """Return what comes next; may be cancelled and called again. Raises MissingEventsError on a gap."""

@@ -40,6 +40,11 @@ class Probing:
         """Whether coverage waits for the position only."""
         return self._freshness.is_pending
 
+    @property
+    def txid(self) -> int:
+        """The position."""
+        return self._freshness.txid
+
     async def begin(self, txid: int) -> None:
         """Begin at a position, and see that the log of this term has come that far.
 

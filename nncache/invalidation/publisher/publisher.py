@@ -113,6 +113,7 @@ class Publisher:
     async def shut_down(self) -> None:
         """Let others publish, and give up the session with ZooKeeper; call it when `run` has ended."""
         await self._output.shut_down()
+        await self._source.shut_down()
 
     def stats(self) -> PublisherStats:
         """Return the figures of now."""

@@ -7,8 +7,6 @@ has none here: quotas, storage policies, blocks, leases.
 from collections.abc import Iterable
 from typing import Final
 
-import msgspec
-
 from nncache.hadoop.events import (
     AclKind,
     AclScope,
@@ -28,17 +26,6 @@ from nncache.hadoop.filestatus import FileType
 from nncache.namenode.namespace.inode import AclEntry, Inode
 
 _ACTIONS: Final[tuple[Action, ...]] = ("---", "--x", "-w-", "-wx", "r--", "r-x", "rw-", "rwx")
-_EDITS: Final = msgspec.json.Decoder(tuple[Event, ...])
-
-
-def encode_edit(events: Iterable[Event]) -> bytes:
-    """Return the JSON that an edit's znode keeps."""
-    return msgspec.json.encode(tuple(events))
-
-
-def parse_edit(data: bytes) -> tuple[Event, ...]:
-    """Read the events of an edit."""
-    return _EDITS.decode(data)
 
 
 def made(path: str, inode: Inode, *, overwrite: bool = False) -> Create:

@@ -17,7 +17,7 @@
 | /work_queues/block_reports/DN  | nothing                              | buckets that differ            |
 | /work_queues/claims/CLAIM      | ephemeral: QUEUE-ITEM-SESSION works  |                                |
 | /edits                         | the first segment kept, its number   |                                |
-| /edits/SEGMENT/e-NUMBER        | the events of one edit; sequential   |                                |
+| /edits/SEGMENT/e-NUMBER        | the events of one edit; sequential   | (hadoop/feed_znodes.py)        |
 | /ids                           | the next id that is not taken        |                                |
 | /version                       | which namespace this is              |                                |
 | /settings                      | what all processes must agree on     |                                |
@@ -48,9 +48,7 @@ REPLICATE: Final = f"{WORK_QUEUES}/replicate"
 BLOCK_REPORTS: Final = f"{WORK_QUEUES}/block_reports"
 CLAIMS: Final = f"{WORK_QUEUES}/claims"
 SNAPSHOTTABLE: Final = "/snapshottable"
-EDITS: Final = "/edits"
 IDS: Final = "/ids"
-VERSION: Final = "/version"
 SETTINGS: Final = "/settings"
 HEALTH: Final = "/health"
 NAME_NODES: Final = "/name_nodes"
@@ -181,16 +179,6 @@ def lease(holder: str) -> str:
 def leased(holder: str, file: int) -> str:
     """Return where it stands that a holder has a file open."""
     return f"{LEASES}/{escape(holder)}/{file}"
-
-
-def segment(number: int) -> str:
-    """Return where the edits of a segment are."""
-    return f"{EDITS}/{number}"
-
-
-def new_edit(segment_number: int) -> str:
-    """Return where an edit is made; its number follows."""
-    return f"{EDITS}/{segment_number}/e-"
 
 
 def escape(name: str) -> str:

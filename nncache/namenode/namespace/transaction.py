@@ -6,9 +6,9 @@ import msgspec
 
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData
 from nncache.hadoop.events import Event
+from nncache.hadoop.feed_znodes import encode_edit, new_edit
 from nncache.hadoop.paths import ROOT
 from nncache.namenode.namespace import layout
-from nncache.namenode.namespace.events import encode_edit
 from nncache.namenode.namespace.inode import LIMBO, NO_QUOTA, Inode, Quota, encode
 from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.namespace.view import Chain, Node, View
@@ -122,7 +122,7 @@ class Transaction:
     def _edit_operations(self) -> list[Operation]:
         if not self._edits:
             return []
-        path = layout.new_edit(self._view.chains[0].nodes[0].inode.segment)
+        path = new_edit(self._view.chains[0].nodes[0].inode.segment)
         return [Create(path, encode_edit(events), sequential=True) for events in self._edits]
 
     def _link(self, inode: Inode) -> None:

@@ -2,8 +2,9 @@
 
 Each change writes its edit in its own transaction, as a sequential znode: no counter is set, so two changes never
 collide, and there is no gap. Edits stand in segments. Of these the root's inode names the one that is written to, and
-every change checks that inode: once another segment is begun, the one before it has its last edit. So the transaction
-id of an edit is its number, behind all those before.
+every change checks that inode: once another segment is begun, the one before it has its last edit. That one says
+nothing, as HDFS's own, and is what a reader that waits for the next edit sees. So the transaction id of an edit is its
+number, behind all those before.
 """
 
 from dataclasses import dataclass
@@ -13,10 +14,10 @@ from typing import Final
 import msgspec
 
 from nncache.coordination.errors import ZnodeError
-from nncache.coordination.zookeeper import Create, Delete, Operation, SetData, Znodes, sequential_name
+from nncache.coordination.zookeeper import Create, Delete, Operation, SetData, Znodes
+from nncache.hadoop import feed_znodes
 from nncache.hadoop.events import EditsPage, EventBatch
 from nncache.namenode.namespace import layout
-from nncache.namenode.namespace.events import encode_edit, parse_edit
 from nncache.namenode.namespace.inode import ROOT_ID, encode, parse_inode
 from nncache.namenode.namespace.transaction import MAX_OPERATIONS
 
@@ -50,15 +51,15 @@ class _Segment:
 
     def path(self, txid: int) -> str:
         """Return where an edit is."""
-        return sequential_name(layout.new_edit(self.number), txid - self.first_txid)
+        return feed_znodes.edit(self.number, txid - self.first_txid)
 
 
 def first_operations() -> list[Operation]:
     """Return what begins an empty feed; its first edit says nothing, as that of a log of HDFS."""
     return [
-        Create(layout.EDITS, _spelled(FIRST_SEGMENT, FIRST_TXID)),
-        Create(layout.segment(FIRST_SEGMENT), b""),
-        Create(layout.new_edit(FIRST_SEGMENT), encode_edit(()), sequential=True),
+        Create(feed_znodes.EDITS, feed_znodes.encode_first(FIRST_SEGMENT, FIRST_TXID)),
+        Create(feed_znodes.segment(FIRST_SEGMENT), b""),
+        Create(feed_znodes.new_edit(FIRST_SEGMENT), feed_znodes.encode_edit(()), sequential=True),
     ]
 
 
@@ -105,10 +106,10 @@ class Feed:
             first_seen, last_seen = self._seen
             numbers = range(first_seen, last_seen + 2)
             edits, *found = await self._znodes.get_many(
-                [layout.EDITS, *(layout.segment(number) for number in numbers)]
+                [feed_znodes.EDITS, *(feed_znodes.segment(number) for number in numbers)]
             )
             assert edits is not None, "a namespace is formatted before it is served"
-            first, txid = map(int, edits.data.split())
+            first, txid = feed_znodes.parse_first(edits.data)
             segments: list[_Segment] = []
             for number, znode in zip(numbers, found, strict=True):
                 if znode is not None and number >= first:
@@ -123,7 +124,8 @@ class Feed:
         assert znode is not None, "there is always a root"
         root = msgspec.structs.replace(parse_inode(znode.data), segment=number)
         begin: list[Operation] = [
-            Create(layout.segment(number), b""),
+            Create(feed_znodes.new_edit(number - 1), feed_znodes.encode_edit(()), sequential=True),
+            Create(feed_znodes.segment(number), b""),
             SetData(layout.inode(ROOT_ID), encode(root), znode.version),
         ]
         try:
@@ -140,13 +142,15 @@ class Feed:
             if left >= self._limits.kept:
                 first = following
         if first is not segments[0]:
-            await self._znodes.commit([SetData(layout.EDITS, _spelled(first.number, first.first_txid))])
-        for name in await self._znodes.children(layout.EDITS):
+            await self._znodes.commit(
+                [SetData(feed_znodes.EDITS, feed_znodes.encode_first(first.number, first.first_txid))]
+            )
+        for name in await self._znodes.children(feed_znodes.EDITS):
             if int(name) < first.number:
                 await self._sweep(int(name))
 
     async def _sweep(self, number: int) -> None:
-        path = layout.segment(number)
+        path = feed_znodes.segment(number)
         names = await self._znodes.children(path)
         for at in range(0, len(names), MAX_OPERATIONS):
             await self._znodes.commit([Delete(f"{path}/{name}") for name in names[at : at + MAX_OPERATIONS]])
@@ -158,14 +162,10 @@ def _page(txids: range, found: list[bytes], end: int) -> EditsPage:
     events = 0
     last = txids[0]
     for last, data in zip(txids, found, strict=True):
-        batch = parse_edit(data)
+        batch = feed_znodes.parse_edit(data)
         if batch:
             batches.append(EventBatch(last, batch))
         events += len(batch)
         if events >= MAX_EVENTS:
             break
     return EditsPage(txids[0], last, end, tuple(batches))
-
-
-def _spelled(segment: int, first_txid: int) -> bytes:
-    return f"{segment} {first_txid}".encode()

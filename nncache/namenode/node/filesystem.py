@@ -6,12 +6,13 @@ again, and decided again, and the reason may be another answer.
 
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
-import msgspec
-
 from nncache.coordination.errors import BadVersionError, NodeExistsError, NoNodeError, NotEmptyError
+from nncache.coordination.task_group import run_all
 from nncache.coordination.zookeeper import Create, SetData, Znodes
+from nncache.hadoop.feed_znodes import VERSION, encode_namespace, parse_namespace
 from nncache.hadoop.namespace import Namespace
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import ROOT_ID, Inode, encode
@@ -103,7 +104,7 @@ class FileSystem:
                     Create(layout.IDS, str(ROOT_ID + 1).encode()),
                     Create(layout.inode(ROOT_ID), encode(root)),
                     Create(layout.directory(ROOT_ID), b"0"),
-                    Create(layout.VERSION, msgspec.json.encode(version)),
+                    Create(VERSION, encode_namespace(version)),
                     *first_operations(),
                 ]
             )
@@ -112,28 +113,35 @@ class FileSystem:
 
     async def namespace(self) -> Namespace:
         """Return which namespace this is; a format makes another one."""
-        return msgspec.json.decode((await self.znodes.get(layout.VERSION)).data, type=Namespace)
+        return parse_namespace((await self.znodes.get(VERSION)).data)
 
-    async def run(self, paths: Sequence[str], decide: Decide[_T]) -> _T:
-        """Carry out an operation on paths.
+    async def run(self, paths: Sequence[str], decide: Decide[_T], needs: Sequence[NeededError] = ()) -> _T:
+        """Carry out an operation on paths; what it most likely `needs` beside them is read at the same time.
 
         Raises:
             Refusal: the NameNode's answer is an exception.
         """
-        return await self._run(lambda: self.resolver.chains(paths), decide)
+        return await self._run(lambda: self.resolver.chains(paths), decide, needs)
 
-    async def run_on(self, number: int, asked: str, decide: Decide[_T]) -> _T:
+    async def run_on(
+        self, number: int, asked: str, decide: Decide[_T], needs: Sequence[NeededError] = ()
+    ) -> _T:
         """Carry out an operation on an inode by its id, wherever it is now; `asked` names it if it is gone."""
 
         async def read() -> tuple[Chain, ...]:
             return (await self.resolver.chain_of(number, asked),)
 
-        return await self._run(read, decide)
+        return await self._run(read, decide, needs)
 
-    async def _run(self, read: Callable[[], Awaitable[tuple[Chain, ...]]], decide: Decide[_T]) -> _T:
+    async def _run(
+        self,
+        read: Callable[[], Awaitable[tuple[Chain, ...]]],
+        decide: Decide[_T],
+        needs: Sequence[NeededError],
+    ) -> _T:
         await self.ids.prepare()
         for _ in range(MAX_ATTEMPTS):
-            view = View(await read())
+            view = await self._view(read, needs)
             answer, transaction = await self._decided(view, decide)
             operations = transaction.operations()
             try:
@@ -145,6 +153,20 @@ class FileSystem:
                 raise answer
             return answer
         raise Refusal(Java.RETRIABLE, "Others have changed the same paths again and again. Try again later.")
+
+    async def _view(
+        self, read: Callable[[], Awaitable[tuple[Chain, ...]]], needs: Sequence[NeededError]
+    ) -> View:
+        view = View(())
+
+        async def read_chains() -> None:
+            view.chains = await read()
+
+        if needs:
+            await run_all(read_chains, *(partial(self._read, needed, view) for needed in needs))
+        else:
+            await read_chains()
+        return view
 
     async def _decided(self, view: View, decide: Decide[_T]) -> tuple[_T | Refusal, Transaction]:
         """Ask a rule, and read what it says that it needs."""

@@ -14,6 +14,9 @@ SOFT_LIMIT_S: Final = 60.0
 HARD_LIMIT_S: Final = 1200.0
 """After that the NameNode closes the holder's files (dfs.namenode.lease-hard-limit-sec, since HDFS-14758)."""
 
+REMEMBERED: Final = 10_000
+"""Leases, before old ones are forgotten."""
+
 
 @dataclass(frozen=True, slots=True)
 class LeaseLimits:
@@ -29,14 +32,23 @@ class LeaseClock:
     def __init__(self, limits: LeaseLimits) -> None:
         self._limits = limits
         self._seen: dict[str, tuple[int, float]] = {}  # version, and when it was first seen
+        self._most = REMEMBERED  # leases, before those are forgotten that must have ended
 
     def see(self, holder: str, version: int, now: float) -> float:
         """Take note of a lease as it is; return for how long it has not been renewed."""
         known = self._seen.get(holder)
         if known is None or known[0] != version:
+            if len(self._seen) >= self._most:
+                self._forget(now)
             self._seen[holder] = (version, now)
             return 0.0
         return now - known[1]
+
+    def _forget(self, now: float) -> None:
+        """Forget what was left for longer than any lease lasts: a DataNode never looks at all leases."""
+        kept_s = 2 * self._limits.hard_s
+        self._seen = {holder: seen for holder, seen in self._seen.items() if now - seen[1] <= kept_s}
+        self._most = max(REMEMBERED, 2 * len(self._seen))
 
     def is_soft_limit_over(self, holder: str, version: int, now: float) -> bool:
         """Tell whether another client may take a file over."""

@@ -43,7 +43,14 @@ from nncache.namenode.namespace.refusal import Java, Refusal, io_error
 from nncache.namenode.namespace.rename import rename, rename_with_options
 from nncache.namenode.namespace.transaction import MAX_OPERATIONS, Transaction
 from nncache.namenode.namespace.truncate import truncate
-from nncache.namenode.namespace.view import Node, View
+from nncache.namenode.namespace.view import (
+    Lease,
+    LeaseNeededError,
+    NeededError,
+    Node,
+    ReplicasNeededError,
+    View,
+)
 from nncache.namenode.node.claims import Claim
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
@@ -285,10 +292,12 @@ class NameNode:
             )
             if not node.inode.is_directory:
                 return [reads.status_of(node, policy)], 0
-            names = await self._fs.resolver.names(node.inode.id)
-            names = [name for name in names if not start_after or order(name) > order(start_after)]
+            every = await self._fs.resolver.names_in(node)
+            names = every.after(start_after) if start_after else every.names
             page, is_of_one_moment = await self._fs.resolver.page(chain, names[:LIST_LIMIT])
             attempt += 1
+            if is_of_one_moment and len(names) > LIST_LIMIT:
+                self._fs.resolver.keep_names(node, every)
             if is_of_one_moment or attempt == LIST_ATTEMPTS:
                 break
         statuses = [reads.status_of(each, each.inode.policy or policy, each.inode.name) for each in page]
@@ -351,7 +360,7 @@ class NameNode:
         """Return a file that the caller may read; sets its access time if it is old (getBlockLocations)."""
         self._may_read()
 
-        def decide(view: View, tx: Transaction) -> Inode:
+        def decide(view: View, tx: Transaction) -> Inode | Refusal:
             return reads.readable(view, tx if not self.safe_mode else Transaction(view, 0), caller)
 
         return await self._fs.run([path], decide)
@@ -397,9 +406,17 @@ class NameNode:
         """Make a file, and give the holder its lease."""
         self._may_write(f"Cannot create file{path}")
         writer, take = self._writer(holder, host), self._fs.ids.take
-        made = await self._fs.run([path], lambda view, tx: create(view, tx, caller, file, writer, take))
+        lease: Lease | None = None
+
+        def decide(view: View, tx: Transaction) -> Inode | Refusal:
+            nonlocal lease
+            lease = view.lease_of(holder)
+            return create(view, tx, caller, file, writer, take)
+
+        made = await self._fs.run([path], decide, [LeaseNeededError(holder)])
         self._fs.resolver.learn(made)
-        await self._see(holder)
+        version = 0 if lease is None else lease.version + 1  # it has been renewed, or made
+        self._leases.see(holder, version, self._clock.now())
         return made
 
     async def append(self, caller: Caller, path: str, holder: str, host: str) -> Inode:
@@ -451,7 +468,7 @@ class NameNode:
             block = blocks.add_block(view, tx, holder, previous, file_id, choose, take, is_watched=is_watched)
             return block if isinstance(block, Refusal) else (block, chosen)
 
-        block, chosen = await self._run_open(path, file_id, decide)
+        block, chosen = await self._run_open(path, file_id, decide, [LeaseNeededError(holder)])
         return block, await self._targets(block.id) if chosen is None else chosen
 
     async def _targets(self, block: int) -> tuple[str, ...]:
@@ -501,8 +518,11 @@ class NameNode:
     async def complete(self, path: str, holder: str, last: Block | None, file_id: int) -> bool:
         """Close a file; False: ask again."""
         self._may_write(f"Cannot complete file {path}")
+        needs: list[NeededError] = [LeaseNeededError(holder)]
+        if last is not None:
+            needs.append(ReplicasNeededError(last.id))
         return await self._run_open(
-            path, file_id, lambda view, tx: blocks.complete(view, tx, holder, last, file_id)
+            path, file_id, lambda view, tx: blocks.complete(view, tx, holder, last, file_id), needs
         )
 
     async def recover_lease(self, caller: Caller, path: str, holder: str) -> bool:
@@ -518,10 +538,12 @@ class NameNode:
         await self._fs.run(["/"], lambda _, tx: tx.renew(holder))
         await self._see(holder)
 
-    async def _run_open(self, path: str, file_id: int, decide: Decide[_T]) -> _T:
+    async def _run_open(
+        self, path: str, file_id: int, decide: Decide[_T], needs: Sequence[NeededError] = ()
+    ) -> _T:
         if file_id == 0:
-            return await self._fs.run([path], decide)
-        return await self._fs.run_on(file_id, path, decide)
+            return await self._fs.run([path], decide, needs)
+        return await self._fs.run_on(file_id, path, decide, needs)
 
     def _writer(self, holder: str, host: str) -> Writer:
         return Writer(

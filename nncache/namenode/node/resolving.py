@@ -5,6 +5,7 @@ which is a snapshot; each must name the one before it as its parent, under the a
 is dropped, and it is read again.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +19,9 @@ from nncache.namenode.namespace.refusal import not_found
 from nncache.namenode.namespace.view import Chain, Lease, Node, Replicas, Tree
 
 MAX_HINTS: Final = 100_000
+MAX_LISTED: Final = 4
+"""Directories of more than a page whose names are kept from one page to the next."""
+
 _MOST_LEVELS: Final = 1_000
 _BY_INODE: Final = (".reserved", ".inodes")
 _SIGNED: Final = bytes(byte ^ 0x80 for byte in range(256))
@@ -30,6 +34,18 @@ class _Named:
     names: tuple[str, ...]
     place: int = 0
     number: int = ROOT_ID
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names in a directory, in HDFS's order."""
+
+    keys: list[bytes]  # by which they are in order
+    names: list[str]
+
+    def after(self, name: str) -> list[str]:
+        """Return those behind a name, which need not be there."""
+        return self.names[bisect_right(self.keys, order(name)) :]
 
 
 def _is_of(chain: Chain, named: _Named) -> bool:
@@ -45,6 +61,7 @@ class Resolver:
             tuple[int, str], int
         ] = {}  # id of what had that name in that directory when last seen
         self._places: dict[int, tuple[int, str]] = {}  # the same, by that id
+        self._listed: dict[int, tuple[int, Names]] = {}  # by directory, with its children_zxid
 
     async def chains(self, paths: Sequence[str]) -> tuple[Chain, ...]:
         """Return what there is on the way to each path, all of it read at one moment.
@@ -227,11 +244,29 @@ class Resolver:
 
     async def names(self, directory: int) -> list[str]:
         """Return the names in a directory, in HDFS's order."""
+        return (await self._names(directory)).names
+
+    async def names_in(self, node: Node) -> Names:
+        """Return the names in a directory that was read just now: those that were kept of that moment, if they were."""
+        kept = self._listed.get(node.inode.id)
+        if kept is not None and kept[0] == node.children_zxid:
+            return kept[1]
+        return await self._names(node.inode.id)
+
+    def keep_names(self, node: Node, names: Names) -> None:
+        """Keep the names of a directory for its next page, now that they are known to be of the moment of the node."""
+        self._listed.pop(node.inode.id, None)
+        if len(self._listed) >= MAX_LISTED:
+            del self._listed[next(iter(self._listed))]
+        self._listed[node.inode.id] = node.children_zxid, names
+
+    async def _names(self, directory: int) -> Names:
         try:
             found = await self._znodes.children(layout.directory(directory))
         except NoNodeError:
-            return []
-        return sorted(map(layout.unescape, found), key=order)
+            return Names([], [])
+        ordered = sorted((order(name), name) for name in map(layout.unescape, found))
+        return Names([key for key, _ in ordered], [name for _, name in ordered])
 
     async def lease(self, holder: str) -> Lease | None:
         """Return a holder's lease."""
@@ -244,11 +279,15 @@ class Resolver:
         znode, waiting = await self._znodes.get_many([path, layout.waiting(block)])
         if znode is None:
             return None
-        datanodes = await self._znodes.children(path) if znode.children else ()
+        location = parse_location(znode.data)
+        datanodes: Sequence[str] = location.targets if znode.children else ()
         read = await self._znodes.get_many([layout.replica(block, datanode) for datanode in datanodes])
+        if sum(each is not None for each in read) != znode.children:  # others hold it
+            datanodes = await self._znodes.children(path)
+            read = await self._znodes.get_many([layout.replica(block, datanode) for datanode in datanodes])
         held = {datanode: each for datanode, each in zip(datanodes, read, strict=True) if each is not None}
         return Replicas(
-            parse_location(znode.data),
+            location,
             {datanode: parse_replica(each.data) for datanode, each in held.items()},
             znode.version,
             {datanode: each.version for datanode, each in held.items()},

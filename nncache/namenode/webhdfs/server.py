@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -9,7 +10,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from nncache.coordination.errors import CoordinationError
+from nncache.coordination.errors import CoordinationError, OutcomeUnknownError
 from nncache.hadoop import conf_page
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.paths import InvalidPathError, decode_loosely
@@ -68,6 +69,13 @@ class Door:
     unavailable: bool = False
 
 
+@dataclass(slots=True)
+class _Asked:
+    """What a request is about, as far as it was read."""
+
+    operation: str = "none"
+
+
 class NameNodeHandler:
     """Answers what clients ask of the NameNode."""
 
@@ -88,6 +96,8 @@ class NameNodeHandler:
         self._rpc = rpc
         self._namespace = namespace
         self._door = door or Door()
+        self.answered: Counter[tuple[str, str]] = Counter()
+        """Requests of WebHDFS, by operation and outcome: done, refused, unavailable or unknown."""
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -100,11 +110,14 @@ class NameNodeHandler:
             return web.Response(text=jmx.conf(self._namenode.configuration), content_type=JSON)
         if not spelled.startswith(PREFIX) or spelled[len(PREFIX) :][:1] not in {"", "/"}:
             return web.Response(status=404, text="Not found\n")
+        outcome, asked = "done", _Asked()
         try:
-            answer = await self._answered(request, spelled[len(PREFIX) :], query)
+            answer = await self._answered(request, spelled[len(PREFIX) :], query, asked)
         except (Refusal, CoordinationError) as error:
+            outcome = _outcome(error)
             refusal = error if isinstance(error, Refusal) else refusal_of(error)
             answer = Answer(status=refusal.status, body=json.exception(refusal))
+        self.answered[asked.operation, outcome] += 1
         response = web.Response(status=answer.status, body=answer.body.encode("utf-8", "surrogatepass"))
         response.headers.update(self._headers())
         if answer.content_type is None:
@@ -142,7 +155,7 @@ class NameNodeHandler:
         }
         return web.Response(body=jmx.answer(query, facts).encode(), headers=headers)
 
-    async def _answered(self, request: web.BaseRequest, spelled: str, query: str) -> Answer:
+    async def _answered(self, request: web.BaseRequest, spelled: str, query: str, asked: _Asked) -> Answer:
         method = _METHODS.get(request.method, request.method)
         try:
             path = decode_loosely(spelled)
@@ -164,6 +177,7 @@ class NameNodeHandler:
                 raise Refusal(Java.SECURITY, f"Failed to obtain user group information: {behind}: {message}")
             return Answer(status=403, body=json.impersonation(message))
         parameters = parse_parameters(method, query)
+        asked.operation = parameters.op
         return await SERVED[parameters.op](
             Request(
                 namenode=self._namenode,
@@ -192,6 +206,12 @@ class NameNodeHandler:
             "X-FRAME-OPTIONS": "SAMEORIGIN",
             "X-XSS-Protection": "1; mode=block",
         }
+
+
+def _outcome(error: Refusal | CoordinationError) -> str:
+    if isinstance(error, Refusal):
+        return "refused"
+    return "unknown" if isinstance(error, OutcomeUnknownError) else "unavailable"
 
 
 class DataNodeHandler:

@@ -10,7 +10,18 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from nncache.bench import connects, events, growth, inotify, memory, request_cost, secured_hits, waiting
+from nncache.bench import (
+    connects,
+    events,
+    growth,
+    inotify,
+    memory,
+    namenode,
+    request_cost,
+    secured_hits,
+    waiting,
+)
+from nncache.bench.light import OPERATIONS
 
 PATH = "/usr/local/bin:/usr/bin:/usr/sbin"
 
@@ -151,6 +162,17 @@ def test_events_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert course.count(events.FAILED) < course.count(events.MEMORY)
     assert (tmp_path / "events.png").stat().st_size > 10_000
     assert (tmp_path / "README.md").read_text(encoding="utf-8").startswith(f"# {course.finding}\n")
+
+
+def test_a_namespace_in_zookeeper_is_measured(tmp_path: Path) -> None:
+    """Each operation with the CPU of each kind of process, and what it grows to."""
+    sizes = ("--calls", "5", "--sizes", "1", "--files", "300", "--without-hdfs")
+    figures = run(namenode.main, tmp_path, *sizes)
+    assert value(figures, "listing of 300 entries") > 0
+    assert value(figures, "restart of ZooKeeper") > 0
+    rounds = rounds_in(tmp_path)
+    assert [each["operation"] for each in rounds] == list(OPERATIONS)
+    assert all(set(each["cpu_of"]) == {"NameNodes", "DataNode", "ZooKeeper"} for each in rounds)
 
 
 def test_memory_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,6 +95,9 @@ class ScriptedSource:
     def stop(self) -> None:
         """End."""
 
+    async def shut_down(self) -> None:
+        """Hold nothing."""
+
     async def read(self) -> EditsRead:
         """Return what comes next; at the end of the script nothing comes."""
         while self.script:

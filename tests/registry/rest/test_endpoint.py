@@ -9,7 +9,6 @@ from typing import NoReturn
 
 import pytest
 
-from nncache.proxy import registry_endpoint
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
@@ -18,6 +17,7 @@ from nncache.proxy.fair_limiter import OF_ONE
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.proxy.waits import WaitEnd
+from nncache.registry.rest import endpoint as registry_endpoint
 from nncache.registry.rest.endpoint import PER_BYTES, RegistryAnswer, RegistryEndpoint
 from nncache.registry.rest.request import RegistryRequest
 from nncache.registry.rest.waits import RegistryPage

@@ -2,9 +2,9 @@
 
 import pytest
 
-from nncache.proxy import registry_request
 from nncache.proxy.errors import ClientError, EntryNotFoundError
 from nncache.registry import paths
+from nncache.registry.rest import request as module
 from nncache.registry.rest.request import (
     MAX_ELEMENTS,
     MAX_PATH,
@@ -90,7 +90,7 @@ def test_a_path_that_is_too_long_is_not_taken_to_pieces(monkeypatch: pytest.Monk
         decoded.append(len(text))
         return text
 
-    monkeypatch.setattr(registry_request, "percent_decode", counted)
+    monkeypatch.setattr(module, "percent_decode", counted)
     for target in ("/a" * 31_000, "/" * 62_000, "x" * 62_000):
         with pytest.raises(EntryNotFoundError):
             read_registry_request(f"/v1/registry/{target}", ())

@@ -5,21 +5,24 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from nncache.testbed import ZooKeeper, four_letters, java
+from nncache.testbed import four_letters, java
 from nncache.testbed.errors import StartError
 from nncache.testbed.https import SERVER, STORE_PASSWORD, keystore, truststore
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Running, await_all
-from nncache.testbed.spec import ZooKeeperSecurity, own_user
+from nncache.testbed.spec import SMALL_JVM, ZooKeeperSecurity, own_user
 from nncache.testbed.workplace import Workplace, workplace
+from nncache.testbed.zookeeper import ZooKeeper
 from nncache.testbed.zookeeper_security import ClientPorts
 
 _START_TIMEOUT_S = 60.0
 
 
 @contextmanager
-def temporary_place(name: str, hadoop_version: str) -> Iterator[tuple[Workplace, PortLease]]:
+def temporary_place(
+    name: str, hadoop_version: str, start_timeout_s: float = _START_TIMEOUT_S
+) -> Iterator[tuple[Workplace, PortLease]]:
     """Yield a temporary directory for ZooKeepers from the jars of that release, and ports for them.
 
     Raises:
@@ -27,7 +30,7 @@ def temporary_place(name: str, hadoop_version: str) -> Iterator[tuple[Workplace,
     """
     runtime = java.installed(hadoop_version)
     with (
-        workplace(runtime, name, directory=None, user=own_user(), start_timeout_s=_START_TIMEOUT_S) as place,
+        workplace(runtime, name, directory=None, user=own_user(), start_timeout_s=start_timeout_s) as place,
         PortLease() as ports,
     ):
         yield place, ports
@@ -47,6 +50,8 @@ class ZooKeeperServer(ZooKeeper, Running):
         security: ZooKeeperSecurity = ZooKeeperSecurity(),  # noqa: B008 - a frozen value
         kdc: Path = Path(),
         authority: Path = Path(),
+        jvm: tuple[str, ...] = SMALL_JVM,
+        start_timeout_s: float = _START_TIMEOUT_S,
     ) -> None:
         """Lay it out without starting it; the `with` block does.
 
@@ -60,9 +65,11 @@ class ZooKeeperServer(ZooKeeper, Running):
         self._close = ExitStack()
         with ExitStack() as undo:
             undo.callback(self._close.close)
-            place, ports = self._close.enter_context(temporary_place("zookeeper", hadoop_version))
+            place, ports = self._close.enter_context(
+                temporary_place("zookeeper", hadoop_version, start_timeout_s)
+            )
             client_ports = ClientPorts.leased(ports, security, kdc=kdc, authority=authority)
-            laid_out = ZooKeeper.in_workplace(place, client_ports, version=version)
+            laid_out = ZooKeeper.in_workplace(place, client_ports, jvm, version=version)
             undo.pop_all()
         super().__init__(
             laid_out.address, laid_out.process, laid_out.data, secure_address=laid_out.secure_address
@@ -117,6 +124,7 @@ class ZooKeeperEnsemble(Running):
         security: ZooKeeperSecurity = ZooKeeperSecurity(),  # noqa: B008 - a frozen value
         kdc: Path = Path(),
         authority: Path = Path(),
+        jvm: tuple[str, ...] = SMALL_JVM,
     ) -> None:
         """Lay it out without starting it; the `with` block does. The arguments are those of `ZooKeeperServer`.
 
@@ -133,7 +141,7 @@ class ZooKeeperEnsemble(Running):
             for number in range(1, SIZE + 1):
                 client_ports = ClientPorts.leased(ports, security, kdc=kdc, authority=authority)
                 server = ZooKeeper.in_workplace(
-                    place, client_ports, name=f"zookeeper-{number}", ensemble=common
+                    place, client_ports, jvm, name=f"zookeeper-{number}", ensemble=common
                 )
                 server.data.mkdir()
                 (server.data / "myid").write_text(f"{number}\n", encoding="ascii")

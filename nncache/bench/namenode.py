@@ -1,0 +1,236 @@
+"""What a namespace in ZooKeeper carries, beside a real NameNode on the same machine: `make bench-namenode`.
+
+Each operation is asked for by some clients at once, which are spread over the NameNodes: of a real one, then with one
+and three servers of ZooKeeper, one and three NameNodes, and a DataNode. With `--files` a namespace is filled to that
+many files, beside a ZooKeeper of its own: memory, a restart, and a listing of 100,000 entries.
+"""
+
+import asyncio
+import itertools
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+import click
+from matplotlib.figure import Figure as Chart
+
+from nncache.bench.driver import Figure, Result, benchmark
+from nncache.bench.light import OPERATIONS, Row, Server, measure, real
+from nncache.bench.servers.counters import use_of
+from nncache.coordination.session import Session
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import Create, Operation
+from nncache.hadoop.feed_znodes import DEFAULT_ROOT
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import Block, BlockState, Inode, Location, encode
+from nncache.namenode.namespace.transaction import MAX_OPERATIONS
+from nncache.testbed import ZooKeeper
+from nncache.testbed.daemon import OwnDataNode, OwnNameNode
+from nncache.testbed.spec import own_user
+from nncache.testbed.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
+
+SIZES: Final = ((1, 1), (1, 3), (3, 1), (3, 3))
+"""Servers of ZooKeeper, and NameNodes."""
+
+LISTED: Final = 100_000
+_PER_DIRECTORY: Final = 1_000
+_FIRST_ID: Final = 1_000_000_000  # of what is made here: far behind those that NameNodes take
+_IN_FLIGHT: Final = 4
+_START_S: Final = 600.0
+
+
+@contextmanager
+def _zookeepers(
+    number: int, jvm: tuple[str, ...] = ("-Xms256m", "-Xmx512m")
+) -> Iterator[tuple[ZooKeeper, ...]]:
+    if number == 1:
+        with ZooKeeperServer(jvm=jvm, start_timeout_s=_START_S) as server:
+            yield (server,)
+    else:
+        with ZooKeeperEnsemble(jvm=jvm) as ensemble:
+            yield ensemble.servers
+
+
+@contextmanager
+def _served(servers: Sequence[ZooKeeper], namenodes: int, root: str = DEFAULT_ROOT) -> Iterator[Server]:
+    """Start NameNodes and a DataNode; each NameNode has another server of ZooKeeper first in its list."""
+    addresses = [server.address for server in servers]
+    began = time.monotonic()
+    with ExitStack() as running:
+        programs = [
+            running.enter_context(
+                OwnNameNode(
+                    *(
+                        "--zookeeper",
+                        ",".join(addresses[number % len(addresses) :] + addresses[: number % len(addresses)]),
+                    ),
+                    *("--zookeeper-root", root),
+                )
+            )
+            for number in range(namenodes)
+        ]
+        took = time.monotonic() - began
+        datanode = running.enter_context(
+            OwnDataNode("--zookeeper", ",".join(addresses), "--zookeeper-root", root)
+        )
+        yield Server(
+            name=f"{len(servers)} ZooKeeper, {namenodes} NameNode",
+            https=[program.http for program in programs],
+            superuser=own_user(),
+            processes={
+                "NameNodes": [program.process.running_pid for program in programs],
+                "DataNode": [datanode.process.running_pid],
+                "ZooKeeper": [server.process.running_pid for server in servers],
+            },
+            first_answer_s=took,
+        )
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    """Return operations a second and microseconds of CPU by process, as the docs have them."""
+    servers = list(dict.fromkeys(row.server for row in rows))
+    found = [f"| | {' | '.join(servers)} |", "|---" * (len(servers) + 1) + "|"]
+    for operation in OPERATIONS:
+        cells = [row for row in rows if row.operation == operation]
+        parts = [
+            f"{row.per_s:,.0f}/s, {' + '.join(f'{each:,.0f}' for each in row.cpu_of.values())} µs"
+            for row in cells
+        ]
+        found.append(f"| {operation} | {' | '.join(parts)} |")
+    return found
+
+
+def _chart(rows: Sequence[Row]) -> Chart:
+    servers = list(dict.fromkeys(row.server for row in rows))
+    chart = Chart(figsize=(8.0, 4.0), layout="constrained")
+    axes = chart.subplots()
+    width = 0.8 / len(servers)
+    for number, server in enumerate(servers):
+        own = [row.per_s for row in rows if row.server == server]
+        axes.bar([place + number * width for place in range(len(own))], own, width, label=server)
+    axes.set_xticks([place + 0.4 for place in range(len(OPERATIONS))], list(OPERATIONS), rotation=20)
+    axes.set_ylabel("operations a second")
+    axes.set_yscale("log")
+    axes.legend()
+    return chart
+
+
+# ---- growth ----------------------------------------------------------------------------------------------------------
+
+
+def _file_operations(number: int, parent: int) -> list[Operation]:
+    """Return what a closed file of one block consists of, but for its replica."""
+    inode = _FIRST_ID + 2 * number
+    block = Block(inode + 1, 1001, 1000, BlockState.COMPLETE)
+    made = Inode(
+        id=inode, parent=parent, name=f"f{number}", is_directory=False, owner="root", group="supergroup",
+        mode=0o644, replication=1, block_size=134_217_728, blocks=(block,),
+    )  # fmt: skip
+    return [
+        Create(layout.inode(inode), encode(made)),
+        Create(layout.entry(parent, made.name), str(inode).encode()),
+        Create(layout.location(block.id), encode(Location(file=inode, targets=()))),
+    ]
+
+
+async def _fill(address: str, root: str, http: str, files: int) -> None:
+    """Write files straight into the znodes: 100,000 of them in one directory, the others by thousands."""
+    async with WebHdfs(f"http://{http}", own_user()) as client:
+        await client.mkdirs("/grown/large")
+        directories = [(await client.status("/grown/large")).file_id]
+        for number in range(max(0, files - LISTED + _PER_DIRECTORY - 1) // _PER_DIRECTORY):
+            await client.mkdirs(f"/grown/{number}")
+            directories.append((await client.status(f"/grown/{number}")).file_id)
+    settings = ZooKeeperSettings(zookeeper=(address,), zookeeper_session_timeout_s=30.0)
+    async with Session(settings, time.monotonic) as session:
+        await session.wait_connected(30.0)
+        at_once = MAX_OPERATIONS // 3
+        batches = iter([range(begin, min(begin + at_once, files)) for begin in range(0, files, at_once)])
+
+        async def work() -> None:
+            for batch in batches:
+                operations = [
+                    operation
+                    for number in batch
+                    for operation in _file_operations(
+                        number,
+                        directories[0 if number < LISTED else 1 + (number - LISTED) // _PER_DIRECTORY],
+                    )
+                ]
+                await session.commit(
+                    [Create(root + each.path, each.data) for each in operations if isinstance(each, Create)]
+                )
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(_IN_FLIGHT):
+                group.create_task(work())
+
+
+async def _timed_listing(http: str) -> tuple[float, int]:
+    async with WebHdfs(f"http://{http}", own_user(), timeout_s=300.0) as client:
+        began = time.monotonic()
+        found = await client.list("/grown/large")
+        return time.monotonic() - began, len(found)
+
+
+def _grown(files: int) -> list[Figure]:
+    """Fill a namespace; return what that takes."""
+    root = f"/grown-{uuid.uuid4().hex[:8]}"
+    with _zookeepers(1, ("-Xms512m", "-Xmx6g")) as (zookeeper,), _served([zookeeper], 1, root) as server:
+        empty = use_of(zookeeper.process.running_pid)[1]
+        began = time.monotonic()
+        asyncio.run(_fill(zookeeper.address, root, server.https[0], files))
+        filled_s = time.monotonic() - began
+        full = use_of(zookeeper.process.running_pid)[1]
+        listed_s, entries = asyncio.run(_timed_listing(server.https[0]))
+        namenode_mb = use_of(server.processes["NameNodes"][0])[1] / 1e6
+        zookeeper.kill()
+        began = time.monotonic()
+        zookeeper.start_again()
+        restart_s = time.monotonic() - began
+    what = f"{files:,} files"
+    return [
+        Figure(f"{what}: written to ZooKeeper in", filled_s, "s"),
+        Figure(f"{what}: resident memory of ZooKeeper that they take", (full - empty) / 1e6, "MB"),
+        Figure(f"{what}: listing of {entries:,} entries", listed_s, "s"),
+        Figure(f"{what}: resident memory of a NameNode then", namenode_mb, "MB"),
+        Figure(f"{what}: restart of ZooKeeper", restart_s, "s"),
+    ]
+
+
+@benchmark("bench-namenode")
+@click.option(
+    "--calls", default=300, type=click.IntRange(1), help="Of each operation, in each of two rounds."
+)
+@click.option(
+    "--files", default=0, type=click.IntRange(0), help="To fill a namespace with; 1000000 takes half an hour."
+)
+@click.option(
+    "--sizes", default=len(SIZES), type=click.IntRange(0, len(SIZES)), help="Measure so many of the four."
+)
+@click.option("--with-hdfs/--without-hdfs", default=True, help="Measure a real NameNode as well.")
+def main(calls: int, files: int, sizes: int, *, with_hdfs: bool) -> Result:
+    """Measure a namespace in ZooKeeper beside a real NameNode."""
+    rows: list[Row] = []
+    figures = list[Figure]()
+    if with_hdfs:
+        with real() as server:
+            rows += asyncio.run(measure(server, calls))
+    for number, chosen in itertools.groupby(SIZES[:sizes], key=lambda size: size[0]):
+        for _, namenodes in chosen:
+            with _zookeepers(number) as servers, _served(servers, namenodes) as server:
+                rows += asyncio.run(measure(server, calls))
+                figures.append(
+                    Figure(f"{server.name}: seconds to the first answer", server.first_answer_s, "s")
+                )
+    if files:
+        figures += _grown(files)
+    table = [*_table(rows), "CPU: " + " + ".join(rows[-1].cpu_of) + " (HDFS: all)"] if rows else []
+    return Result(figures=figures, table=table, rounds=rows, chart=_chart(rows) if rows else None)
+
+
+if __name__ == "__main__":
+    main()

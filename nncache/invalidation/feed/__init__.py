@@ -1,0 +1,1 @@
+"""How a proxy or a publisher follows the feed of a namespace in ZooKeeper. (invalidation/feed/)"""

@@ -1,0 +1,241 @@
+"""A source of edits that costs a NameNode no poll: the feed that a namespace in ZooKeeper writes with its changes."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from nncache.coordination.errors import ConnectionLostError, CoordinationError, NotAllowedError
+from nncache.coordination.login import Login
+from nncache.coordination.session import Session
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.task_group import run_until_first
+from nncache.coordination.zookeeper import SessionStats, SyncedSession
+from nncache.hadoop.election_view import Active
+from nncache.hadoop.errors import NoActiveNameNodeError
+from nncache.hadoop.events import EventBatch
+from nncache.invalidation.backoff import Backoff
+from nncache.invalidation.channel.untrusted_znodes import BadZnodes
+from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.errors import (
+    ChannelUnavailableError,
+    CorruptZnodeError,
+    MissingEventsError,
+    NotPermittedError,
+    WrongNamespaceError,
+)
+from nncache.invalidation.feed.reader import FeedReader
+from nncache.invalidation.follower.probing import Probing
+from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
+from nncache.invalidation.same_namespace import see_same_namespace
+from nncache.invalidation.stats import ChannelStats, RecordStats
+from nncache.invalidation.stream import Covered
+
+CONNECT_TIMEOUT_S: Final = 5.0
+"""How long a connection to ZooKeeper is waited for when a run begins."""
+
+REREAD_S: Final = 0.5
+"""The feed is read this often while coverage is waited for, notified or not."""
+
+IDLE_REREAD_S: Final = 2.0
+"""And this often otherwise."""
+
+RECONNECT_S: Final = 10.0
+"""How long a connection is waited for at a time; then it is waited for again."""
+
+Connect = Callable[[ZooKeeperSettings, Callable[[], float]], SyncedSession]
+
+
+class FeedEdits:
+    """Edits by watches of ZooKeeper; an `nncache.invalidation.edits.source.EditsSource`.
+
+    One session with ZooKeeper serves all runs. A run survives lost connections and expired sessions, and ends where
+    continuity does. Nothing is concluded from ZooKeeper's being there or not: coverage is what the active NameNode says
+    of its log when the pool probes it, compared with what was read (`nncache.invalidation.follower.freshness`). Since
+    that NameNode reads how far the feed has come, behind a sync, it covers the changes of all NameNodes.
+
+    Invariants:
+        W1  A read returns what follows the read before; a read that is cancelled has lost nothing.
+        W2  Coverage is returned only when all edits up to its transaction were returned, with it or before.
+        W3  Nothing is returned once the pool knows another term.
+    """
+
+    def __init__(
+        self,
+        namenodes: NameNodes,
+        settings: ZooKeeperSettings,
+        feed_root: str,
+        clock: Callable[[], float],
+        *,
+        login: Login | None = None,
+        connect: Connect | None = None,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._namenodes = namenodes
+        self._settings = settings
+        self._root = feed_root
+        self._clock = clock
+        self._chance = chance  # spreads retries apart
+        self._connect: Connect = connect or partial(Session, log_name="feed of edits", login=login)
+        self._zookeeper: SyncedSession | None = None  # from the first run on
+        self._reader: FeedReader | None = None  # of the run
+        self._probing: Probing | None = None  # of the run
+        self._term = 0  # of the run
+        self._found: tuple[tuple[EventBatch, ...], int] | None = None  # read, but not returned yet
+        self._covered: Covered | None = None  # known, but not returned yet
+        self._bad_znodes = BadZnodes()
+        self._counts = RecordStats()
+        self._connection = 0  # the last over which edits were read
+
+    @property
+    def term(self) -> int:
+        """The term of the active NameNode whose edits are read; 0 outside a run."""
+        return self._term
+
+    async def start(self, after_txid: int | None) -> None:
+        """Begin a run after this transaction, or at the present end.
+
+        Raises:
+            ChannelUnavailableError: no ZooKeeper, no active NameNode, no feed, or one of another namespace.
+            WrongNamespaceError: the NameNode's addresses lead to different namespaces.
+            NotPermittedError: ZooKeeper's ACL forbids it.
+            MissingEventsError: `after_txid` is purged or not yet reached, the log is not as far as the feed, or the
+                active NameNode changed meanwhile.
+        """
+        self.stop()
+        try:
+            zookeeper = await self._entered()
+            await zookeeper.wait_connected(CONNECT_TIMEOUT_S)
+            active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
+            reader = FeedReader(zookeeper, self._root, self._bad_znodes)
+            await self._see_namespace(reader, active)
+            await reader.begin(after_txid)
+            probing = Probing(self._namenodes, active, self._clock)
+            try:
+                await probing.begin(reader.txid)
+            except BaseException:
+                probing.stop()
+                raise
+        except NotAllowedError as exc:
+            raise NotPermittedError(str(exc)) from exc
+        except NoActiveNameNodeError as exc:
+            raise ChannelUnavailableError(exc.whole) from exc
+        except (CoordinationError, CorruptZnodeError) as exc:
+            raise ChannelUnavailableError(str(exc)) from exc
+        self._reader, self._probing, self._term = reader, probing, active.term
+        self._connection = zookeeper.connection_id
+
+    def stop(self) -> None:
+        """End the run; the session with ZooKeeper stays."""
+        if self._probing is not None:
+            self._probing.stop()
+        self._reader, self._probing, self._term = None, None, 0
+        self._found = self._covered = None
+
+    async def shut_down(self) -> None:
+        """End the session with ZooKeeper, and the run if there is one."""
+        self.stop()
+        zookeeper, self._zookeeper = self._zookeeper, None
+        if zookeeper is not None:
+            await zookeeper.__aexit__(None, None, None)
+
+    async def read(self) -> EditsRead:
+        """Return the next edits, or coverage, whichever comes first; may be cancelled and called again.
+
+        Raises:
+            MissingEventsError: continuity is lost.
+            NotPermittedError: ZooKeeper's ACL no longer shows the feed.
+            WrongNamespaceError: the RPC address leads to another namespace than the HTTP address.
+        """
+        reader, probing, zookeeper = self._reader, self._probing, self._zookeeper
+        if reader is None or probing is None or zookeeper is None:
+            raise ChannelUnavailableError("the source was not started")
+        try:
+            while self._found is None and self._covered is None:
+                await run_until_first(
+                    partial(self._read_on, reader, probing, zookeeper), partial(self._await_coverage, probing)
+                )
+        except NotAllowedError as exc:
+            raise NotPermittedError(str(exc)) from exc
+        except CoordinationError as exc:
+            raise MissingEventsError(str(exc)) from exc
+        probing.check_term()
+        batches: tuple[EventBatch, ...] = ()
+        if self._found is not None:
+            (batches, through_txid), self._found = self._found, None
+            probing.advance(through_txid)
+        covered, self._covered = probing.take() or self._covered, None
+        as_of = None if covered is None else covered.as_of
+        return EditsRead(
+            batches, probing.txid, as_of, seen_as_of=as_of
+        )  # seen once it is in the feed, not before
+
+    def wake(self) -> None:
+        """Coverage as of now is waited for: have the pool probe soon."""
+        if self._probing is not None:
+            self._probing.want()
+
+    def stats(self) -> ChannelStats:
+        """Return the figures over all runs; nothing is polled."""
+        self._counts.corrupt_znodes = self._bad_znodes.corrupt_znodes
+        session = SessionStats() if self._zookeeper is None else self._zookeeper.stats()
+        return ChannelStats(records=replace(self._counts), session=session)
+
+    async def _read_on(self, reader: FeedReader, probing: Probing, zookeeper: SyncedSession) -> None:
+        """Find the next edits, over as many connections as that takes."""
+        backoff = Backoff(limit_s=REREAD_S)
+        while True:
+            before = reader.txid
+            try:
+                batches = await reader.read()
+                if reader.txid > before:
+                    self._take(batches, reader.txid, reader.txid - before, zookeeper.connection_id)
+                    return
+                if not reader.is_behind:
+                    await reader.changed(REREAD_S if probing.is_pending else IDLE_REREAD_S)
+            except ConnectionLostError:
+                await asyncio.sleep(backoff.failed(self._chance()))
+                await _connected(zookeeper)
+
+    def _take(self, batches: tuple[EventBatch, ...], through_txid: int, edits: int, connection: int) -> None:
+        self._found = batches, through_txid
+        self._counts.records_read += edits
+        self._counts.resumes += connection != self._connection
+        self._connection = connection
+
+    async def _await_coverage(self, probing: Probing) -> None:
+        while True:
+            probing.look()
+            self._covered = probing.take()
+            if self._covered is not None:
+                return
+            await probing.wait()
+
+    async def _see_namespace(self, reader: FeedReader, active: Active) -> None:
+        """See that the feed is that of the namespace that the active NameNode serves, at both addresses."""
+        namespace = await see_same_namespace(self._namenodes, active)
+        found = await reader.namespace()
+        if found != namespace.block_pool:
+            raise WrongNamespaceError(
+                f"the feed below {self._root} is of namespace {found!r}, but {active.namenode.http} serves "
+                f"{namespace.block_pool!r}: see feed_root"
+            )
+
+    async def _entered(self) -> SyncedSession:
+        """Return the session, begun if it was not."""
+        if self._zookeeper is None:
+            zookeeper = self._connect(self._settings, self._clock)
+            await zookeeper.__aenter__()
+            self._zookeeper = zookeeper
+        return self._zookeeper
+
+
+async def _connected(zookeeper: SyncedSession) -> None:
+    while True:
+        try:
+            await zookeeper.wait_connected(RECONNECT_S)
+        except ConnectionLostError:
+            continue
+        return

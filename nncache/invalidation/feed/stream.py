@@ -1,0 +1,21 @@
+"""The channel that is the feed of a namespace in ZooKeeper: the example of a channel of one's own (docs/inotify.md)."""
+
+from nncache.invalidation.direct import EditsInputStream
+from nncache.invalidation.feed.source import Connect, FeedEdits
+from nncache.invalidation.stream import ChannelSetup
+
+
+class FeedInotifyEventInputStream(EditsInputStream):
+    """The stream of the edits that a namespace in ZooKeeper writes, by watches; nothing is polled."""
+
+    def __init__(self, setup: ChannelSetup, connect: Connect | None = None) -> None:
+        super().__init__(
+            FeedEdits(
+                setup.namenodes,
+                setup.zookeeper,
+                setup.feed.feed_root,
+                setup.clock,
+                login=setup.login,
+                connect=connect,
+            )
+        )

@@ -1,0 +1,69 @@
+"""What only a NameNode or a DataNode on ZooKeeper has."""
+
+from nncache.metrics.metric import Metric, counter, gauge
+
+NAMENODE_ROWS: tuple[Metric, ...] = (
+    # ---- what clients asked
+    counter(
+        "namespace.operations",
+        "webhdfs_operations",
+        "requests",
+        "Requests of WebHDFS answered, by operation and outcome: done, refused, unavailable (ZooKeeper is away, "
+        "nothing was done) or unknown (whether it was done could not be found out).",
+        ("operation", "outcome"),
+    ),
+    # ---- the namespace, as this NameNode saw it last
+    gauge(
+        "namespace.is_active", "namespace_active", "0 or 1", "Whether this NameNode shows itself as active."
+    ),
+    gauge("namespace.namenodes", "namespace_namenodes", "NameNodes", "NameNodes that are there."),
+    gauge("namespace.datanodes_live", "namespace_datanodes_live", "DataNodes", "DataNodes with a heartbeat."),
+    gauge(
+        "namespace.datanodes_stale",
+        "namespace_datanodes_stale",
+        "DataNodes",
+        "DataNodes that are registered and have no heartbeat.",
+    ),
+    gauge("namespace.leases", "namespace_leases", "leases", "Writers that have files open."),
+    Metric(
+        name="nncache_namespace_queued",
+        kind="gauge",
+        unit="items",
+        source="namespace.queued",
+        meaning="Items in each work queue.",
+        labels=("queue",),
+    ),
+    gauge("namespace.segments", "namespace_feed_segments", "segments", "Segments of the feed of edits."),
+    gauge("namespace.age_s", "namespace_seen_age_seconds", "seconds", "Age of the figures of the namespace."),
+)
+
+ZNODES_ROWS: tuple[Metric, ...] = (
+    # ---- znodes as if there were one copy
+    counter("znodes.reads", "znodes_reads", "reads", "Reads of znodes asked for."),
+    counter("znodes.syncs", "znodes_syncs", "syncs", "Syncs of ZooKeeper; reads that wait share one."),
+    counter(
+        "znodes.read_s",
+        "znodes_read_seconds",
+        "seconds",
+        "Seconds that reads took, with their wait for a sync; by znodes_reads, the latency of a read.",
+    ),
+    counter("znodes.commits", "znodes_commits", "transactions", "Transactions carried out."),
+    counter(
+        "znodes.commit_s",
+        "znodes_commit_seconds",
+        "seconds",
+        "Seconds that transactions took; by znodes_commits, the latency of one.",
+    ),
+    counter(
+        "znodes.settled",
+        "znodes_settled",
+        "transactions",
+        "Transactions whose reply was lost and whose outcome was found out.",
+    ),
+    counter(
+        "znodes.unknown",
+        "znodes_unknown",
+        "transactions",
+        "Transactions whose reply was lost and whose outcome was not found out in time.",
+    ),
+)

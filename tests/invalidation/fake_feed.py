@@ -1,0 +1,96 @@
+"""A namespace in a fake ZooKeeper: what its NameNodes log is in its feed, as if by one transaction with the change."""
+
+import copy
+from collections.abc import Callable
+
+from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
+from nncache.hadoop import feed_znodes
+from nncache.hadoop.events import Event
+from nncache.invalidation.feed.stream import FeedInotifyEventInputStream
+from tests.coordination.fake_tree import FakeTree
+from tests.coordination.fake_zookeeper import FakeZooKeeper
+from tests.invalidation.fakes import NAMESPACE, FakeLog, FakePool
+from tests.invalidation.virtual_time import clock
+from tests.setup import channel_setup
+
+ROOT = feed_znodes.DEFAULT_ROOT
+
+
+class _Mirrored(list[tuple[Event, ...]]):
+    """Transactions that are written elsewhere, too."""
+
+    def __init__(self, write: Callable[[tuple[Event, ...]], None]) -> None:
+        super().__init__()
+        self._write = write
+
+    def append(self, events: tuple[Event, ...]) -> None:
+        """Write it there first."""
+        self._write(events)
+        super().append(events)
+
+
+class FakeFeed:
+    """The feed, and the log that is the same."""
+
+    def __init__(self, zookeeper: FakeZooKeeper) -> None:
+        self.zookeeper = zookeeper
+        self._writer = zookeeper.session()
+        self.log = FakeLog(_Mirrored(self._write))
+        self._segment = 1
+        self._began = {1: 1}  # the first transaction of each segment
+        self.commit(
+            Create(ROOT, b""),
+            Create(ROOT + feed_znodes.VERSION, feed_znodes.encode_namespace(NAMESPACE)),
+            Create(ROOT + feed_znodes.EDITS, feed_znodes.encode_first(1, 1)),
+            Create(ROOT + feed_znodes.segment(1), b""),
+        )
+        self.log.transactions.append(())
+
+    def end_segment(self) -> None:
+        """Begin another one behind a last edit that says nothing."""
+        self.log.transactions.append(())
+        self._segment += 1
+        self._began[self._segment] = self.log.end + 1
+        self.commit(Create(ROOT + feed_znodes.segment(self._segment), b""))
+
+    def purge(self) -> None:
+        """Drop all segments but the last."""
+        first = min(self._began)
+        for number in range(first, self._segment):
+            begin = self._began[number + 1]
+            self.commit(SetData(ROOT + feed_znodes.EDITS, feed_znodes.encode_first(number + 1, begin)))
+            edits = range(begin - self._began.pop(number))
+            for edit in edits:
+                self.commit(Delete(ROOT + feed_znodes.edit(number, edit)))
+            self.commit(Delete(ROOT + feed_znodes.segment(number)))
+        self.log.first_kept = self._began[self._segment]
+
+    def saved(self) -> tuple[FakeTree, int, int, dict[int, int]]:
+        """Return a copy of ZooKeeper's data."""
+        return copy.deepcopy(self.zookeeper.tree), self.log.end, self._segment, dict(self._began)
+
+    def put_back(self, saved: tuple[FakeTree, int, int, dict[int, int]]) -> None:
+        """Put ZooKeeper's data back to that copy; its later transactions get higher ids all the same."""
+        zxid = self.zookeeper.tree.zxid
+        tree, end, self._segment, began = saved
+        self._began = dict(began)
+        self.zookeeper.wipe()
+        self.zookeeper.tree = copy.deepcopy(tree)
+        self.zookeeper.tree.zxid = zxid + 1000
+        del self.log.transactions[end:]
+        self.log.first_kept = min(self._began.values())
+
+    def stream(self, pool: FakePool) -> FeedInotifyEventInputStream:
+        """Return the channel under test; its session is the last that was begun."""
+        session = self.zookeeper.session()
+        return FeedInotifyEventInputStream(
+            channel_setup(pool, clock), connect=lambda _settings, _clock: session
+        )
+
+    def _write(self, events: tuple[Event, ...]) -> None:
+        edit = feed_znodes.new_edit(self._segment)
+        self.commit(Create(ROOT + edit, feed_znodes.encode_edit(events), sequential=True))
+
+    def commit(self, *operations: Operation) -> None:
+        """Change its znodes."""
+        self.zookeeper.commit(self._writer, operations)

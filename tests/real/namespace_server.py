@@ -1,0 +1,60 @@
+"""A namespace in ZooKeeper as processes, for tests that need a cluster: NameNodes and DataNodes of our own."""
+
+import uuid
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+
+from nncache.testbed import Cluster, ZooKeeper
+from nncache.testbed.cluster import NameNode
+from nncache.testbed.daemon import OwnDataNode, OwnNameNode
+from nncache.testbed.readiness import WebAccess
+from nncache.testbed.spec import own_user
+
+
+class NamespaceServer(Cluster):
+    """Has what tests ask of a cluster's NameNodes; the ZooKeepers are their owner's to stop.
+
+    Attributes:
+        root: the znode below which it is.
+        servers: client ports of ZooKeeper.
+    """
+
+    def __init__(self, servers: str, *, namenodes: int = 1, datanodes: int = 1) -> None:
+        """Lay it out; a `with` block starts it."""
+        self.superuser = own_user()
+        self.kdc = None
+        self.zookeeper: ZooKeeper | None = None
+        self.directory = Path("/nonexistent")  # of a log of edits: it has none
+        self.servers = servers
+        self.root = f"/served-{uuid.uuid4().hex[:12]}"
+        self._close = ExitStack()
+        at = ("--zookeeper", servers, "--zookeeper-root", self.root)
+        self._namenodes = [OwnNameNode(*at) for _ in range(namenodes)]
+        self._datanodes = [OwnDataNode(*at) for _ in range(datanodes)]
+        for program in (*self._namenodes, *self._datanodes):
+            self._close.callback(program.close)
+        self.namenodes = tuple(
+            NameNode(
+                id=f"nn{number}",
+                http=each.http,
+                https="",
+                rpc=each.rpc,
+                process=each.process,
+                access=WebAccess(),
+            )
+            for number, each in enumerate(self._namenodes, 1)
+        )
+
+    def stop(self) -> None:
+        """Stop it. May be called again."""
+        self._close.close()
+
+    def __enter__(self) -> Self:
+        try:
+            for program in (*reversed(self._namenodes), *self._datanodes):  # so that the first is not active
+                program.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
