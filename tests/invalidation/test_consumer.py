@@ -344,7 +344,7 @@ def test_any_other_channel_is_named_by_module_and_class() -> None:
     """Channels are pluggable."""
     assert load_stream_class("tests.invalidation.test_consumer:CountdownStream") is CountdownStream
     with pytest.raises(
-        SettingError, match=r"^channel: kafka: must be direct, zookeeper or package\.module:Class"
+        SettingError, match=r"^channel: kafka: must be direct, feed, zookeeper or package\.module:Class"
     ):
         load_stream_class("kafka")
 
