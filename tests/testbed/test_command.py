@@ -26,9 +26,9 @@ RUN = "import sys; from nncache.testbed.command import run_cluster; sys.exit(run
 
 
 def spawn(*arguments: str, **environ: str) -> subprocess.Popen[str]:
-    """Start the command."""
+    """Start the command; a script's `make check &` has its processes ignore SIGINT."""
     return subprocess.Popen(
-        [sys.executable, "-c", RUN, *arguments],
+        ["/usr/bin/env", "--default-signal=INT,TERM", sys.executable, "-c", RUN, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
