@@ -1,7 +1,7 @@
 """The way to the NameNodes: a call goes in, the active one's reply comes out.
 
 `failover.py` finds the NameNode, `exchange.py` speaks to it, `pool.py` holds the
-connections. docs/decisions/0005 says why they are our own.
+connections. docs/decisions/0029 says why they are our own.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Connections to the NameNodes: opened, lent, kept for reuse, closed. docs/decisions/0005 says why they are our own."""
+"""Connections to the NameNodes: opened, lent, kept for reuse, closed. docs/decisions/0029 says why they are our own."""
 
 import asyncio
 import logging
