@@ -9,7 +9,8 @@ import click
 from click.shell_completion import get_completion_class
 
 from nncache.errors import ConfigurationError
-from nncache.settings.clear_secrets import ENVIRONMENT, in_environment, unread
+from nncache.settings.clear_secrets import in_environment, unread
+from nncache.settings.keys import ENVIRONMENT
 
 PROGRAM: Final = "nncache"
 VARIABLE: Final = "_NNCACHE_COMPLETE"

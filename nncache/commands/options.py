@@ -12,7 +12,7 @@ import click
 from nncache.errors import ConfigurationError
 from nncache.settings import clear_secrets
 from nncache.settings.forms import Form
-from nncache.settings.keys import Key, Kind, keys_of
+from nncache.settings.keys import ENVIRONMENT, Key, Kind, keys_of
 
 
 def option_of(key: Key) -> "SettingOption":
@@ -21,9 +21,9 @@ def option_of(key: Key) -> "SettingOption":
         case Kind.SWITCH:
             return SettingOption([f"{key.flag}/--no-{key.flag[2:]}"], default=None, help=_help(key))
         case Kind.LIST:
-            return SettingOption([key.flag], multiple=True, metavar=_metavar(key), help=_help(key))
+            return SettingOption([key.flag], multiple=True, metavar=key.metavar, help=_help(key))
         case _:
-            return SettingOption([key.flag], metavar=_metavar(key), help=_help(key))
+            return SettingOption([key.flag], metavar=key.metavar, help=_help(key))
 
 
 class SettingOption(click.Option):
@@ -92,10 +92,6 @@ def with_form(form: Form[Any], essential: Collection[str]) -> Callable[[click.Co
     return add
 
 
-def _metavar(key: Key) -> str:
-    return "|".join(key.choices) if key.choices else key.kind.value
-
-
 def _help(key: Key) -> str:
     return f"{key.help}  [default: {key.default_text or 'empty'}]"
 
@@ -114,7 +110,12 @@ def with_settings(keys: Iterable[Key]) -> Callable[[click.Command], click.Comman
     def add(command: click.Command) -> click.Command:
         ours, file = tuple(keys), click.Path(path_type=Path)
         command.params.append(
-            click.Option(["--config"], type=file, help="TOML file of settings; flags win over it.")
+            click.Option(
+                ["--config"],
+                type=file,
+                envvar=f"{ENVIRONMENT}CONFIG",
+                help="TOML file of settings; flags and variables (NNCACHE_KEY) win over it.",
+            )
         )
         command.params.extend(option_of(key) for key in ours)
         command.params.extend(map(_refused, clear_secrets.clear_keys(key.name for key in ours)))

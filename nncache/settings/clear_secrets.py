@@ -9,8 +9,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
-ENVIRONMENT: Final = "NNCACHE_"
-"""How a variable begins that seems to be a setting; none is read."""
+from nncache.settings.keys import ENVIRONMENT
 
 _FILE: Final = "_file"
 _NEAR: Final = 0.85
@@ -35,16 +34,15 @@ def in_environment(names: Iterable[str], keys: Collection[str]) -> tuple[str, ..
 
 
 def unread(names: Iterable[str], keys: Collection[str]) -> tuple[str, ...]:
-    """Return what to do about variables that are named like a setting, or nearly: none of them is read."""
+    """Return what is meant by variables that are nearly named like a setting: none of them is read."""
     found = []
     for name in sorted(names):
         key = name.removeprefix(ENVIRONMENT).lower()
-        if not name.startswith(ENVIRONMENT) or f"{key}{_FILE}" in keys:
-            continue  # the latter is refused
+        if not name.startswith(ENVIRONMENT) or key in keys or f"{key}{_FILE}" in keys:
+            continue  # the last is refused
         if near := difflib.get_close_matches(key, sorted(keys), n=1, cutoff=_NEAR):
             found.append(
-                f"{name} in the environment means nothing: write {near[0]} in the settings file, or give "
-                f"{flag_of(near[0])}"
+                f"{name} in the environment means nothing: the nearest is {ENVIRONMENT}{near[0].upper()}"
             )
     return tuple(found)
 

@@ -5,18 +5,19 @@ A form is a frozen dataclass whose fields are components; its `__post_init__` sa
 
 import dataclasses
 import difflib
+import os
 import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Generic, TypeVar, get_type_hints
+from typing import Any, Final, Generic, TypeVar, get_type_hints
 
 from nncache.errors import ConfigurationError
 from nncache.hadoop.mounts import KEY
 from nncache.net.setting_error import SettingError
 from nncache.settings import clear_secrets
-from nncache.settings.keys import Key, as_number, build, from_flag, from_toml, keys_of
+from nncache.settings.keys import Key, build, from_flag, from_toml, from_variable, keys_of, unquoted
 from nncache.settings.namespaces import (
     CHOICE,
     IDENTITY,
@@ -81,7 +82,8 @@ class Form(Generic[SettingsT]):
     ) -> SettingsT:
         """Return the settings of a start; `flags` holds only what was given on the command line.
 
-        A flag wins over the file, the file over what is supplied, that over the default. `keys_of_others` may stand
+        A flag wins over a variable of the environment, that over the file, the file over what is supplied, that over
+        the default. `keys_of_others` may stand
         in the file, too, and mean nothing here: one file serves every command of a host, as an hdfs-site.xml serves
         all its daemons.
 
@@ -99,14 +101,18 @@ class Form(Generic[SettingsT]):
         known = {*self.keys, *keys_of_others}
         flat = {name: value for name, value in table.items() if name not in {TABLES, KEY}}
         faults = _unknown(flat, str(config), known)
-        namespaces = self._namespaces(table, config, flags, known)
+        variables = self._variables(flags)
+        given_now = {**variables, **flags}
+        namespaces = self._namespaces(table, config, given_now, known)
         chosen = (
-            _chosen(namespaces, str(flags.get(CHOICE, table.get(CHOICE, "")))) if CHOICE in self.keys else ""
+            _chosen(namespaces, str(given_now.get(CHOICE, table.get(CHOICE, ""))))
+            if CHOICE in self.keys
+            else ""
         )
         own: Mapping[str, object] = {} if namespaces is None else namespaces.tables[chosen]
         in_file = {**table, **own}
         from_file = {
-            name: value for name, value in in_file.items() if name in self.keys and name not in flags
+            name: value for name, value in in_file.items() if name in self.keys and name not in given_now
         }
         its_table = f"[{TABLES}.{chosen}] of {config}"
         origins = {name: its_table if name in own else str(config) for name in from_file}
@@ -114,16 +120,24 @@ class Form(Generic[SettingsT]):
             {name: f"{name} in {its_table}" for name in IDENTITY} if chosen and config is not None else {}
         )
         places |= {name: f"{name} in {origin}" for name, origin in origins.items()}
+        places |= {name: self.keys[name].variable for name in variables}
         places |= {name: self.keys[name].flag for name in flags}
 
         def fault(error: SettingError) -> str:
             if error.key in from_file:
                 return f"{error} (in {origins[error.key]})"
+            if error.key in variables:
+                return f"{error} (in {self.keys[error.key].variable})"
             return f"{error} (in {supplement.origin})" if error.key in supplement.values else str(error)
 
         values: dict[str, object] = {}
         supplement = Supplement({}, "")
-        for read, given in ((from_toml, from_file), (from_flag, flags)):
+        sources: tuple[tuple[Callable[[Key, Any], object], Mapping[str, object]], ...] = (
+            (from_toml, from_file),
+            (from_variable, variables),
+            (from_flag, flags),
+        )
+        for read, given in sources:
             for name, value in given.items():
                 try:
                     values[name] = read(self.keys[name], value)
@@ -162,9 +176,15 @@ class Form(Generic[SettingsT]):
             ConfigurationError: they do not fit together.
         """
         table = {} if config is None else _read(config)
-        if {**table, **flags}.get(CHOICE):
+        given_now = {**self._variables(flags), **flags}
+        if {**table, **given_now}.get(CHOICE):
             return None
-        return self._namespaces(table, config, flags, {*self.keys, *keys_of_others})
+        return self._namespaces(table, config, given_now, {*self.keys, *keys_of_others})
+
+    def _variables(self, flags: Mapping[str, object]) -> dict[str, str]:
+        """Return by key the variables of the environment that hold: an empty one, or one beside a flag, does not."""
+        found = {name: os.environ.get(key.variable, "") for name, key in self.keys.items()}
+        return {name: text for name, text in found.items() if text and name not in flags}
 
     def _namespaces(
         self,
@@ -286,6 +306,6 @@ def _advice(text: str, error: str) -> str:
         return ""
     if "overwrite" in error:
         return f": {match['key']} is there twice: remove one"
-    if advice := as_number(match["key"], match["value"]):
+    if advice := unquoted(match["key"], match["value"].strip()):
         return f": {match['key']} {advice}"
     return f": {match['key']}: a text must stand in quotes, a list in []"

@@ -15,31 +15,59 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from nncache.net.setting_error import SettingError
 
+ENVIRONMENT: Final = "NNCACHE_"
+"""How the variable of a setting begins."""
+
 COMMA_SEPARATED = frozenset({"namenode_http", "namenode_rpc", "yarn_forgotten", "yarn_rm", "zookeeper"})
 """Lists whose flag takes several values at once. Not globs: a comma belongs to `{a,b}`."""
 
-_QUANTITY: Final = re.compile(r"""["']?(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-z]{0,5}|%)["']?""")
-_SECONDS: Final = {
-    "": "1",
-    "s": "1",
-    "sec": "1",
-    "ms": "0.001",
-    "m": "60",
-    "min": "60",
-    "h": "3600",
-    "d": "86400",
+_QUANTITY: Final = re.compile(r"(?P<number>\d{1,18}(?:\.\d{1,9})?)\s*(?P<unit>[A-Za-z]{0,5}|%)")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What a number counts, with the units in which it can be written as a text."""
+
+    metavar: str
+    """What `--help` shows for it."""
+    meaning: str
+    """The end of "must be a number of ..."."""
+    example: str
+    factors: Mapping[str, Decimal]
+    """By unit, in lower case."""
+
+
+_SIZES: Final = {"": Decimal(1), "b": Decimal(1)} | {
+    f"{prefix}{end}": Decimal(1024**power)
+    for power, prefix in enumerate("kmgt", 1)
+    for end in ("", "b", "ib")
 }
-_FACTORS: Final[Mapping[str, Mapping[str, Decimal]]] = {
-    "_s": {unit: Decimal(factor) for unit, factor in _SECONDS.items()},
-    "_bytes": {"": Decimal(1), "b": Decimal(1)}
-    | {
-        f"{prefix}{end}": Decimal(1024**power)
-        for power, prefix in enumerate("kmgt", 1)
-        for end in ("", "b", "ib")
+_DURATION: Final = Unit(
+    "DURATION",
+    "seconds",
+    "10m",
+    {
+        unit: Decimal(factor)
+        for unit, factor in {
+            "": "1",
+            "ms": "0.001",
+            "s": "1",
+            "sec": "1",
+            "m": "60",
+            "min": "60",
+            "h": "3600",
+            "d": "86400",
+        }.items()
     },
+)
+_UNITS: Final[Mapping[str, Unit | None]] = {
+    "_bytes_s": Unit("SIZE", "bytes a second", "16KiB", _SIZES),
+    "_per_s": None,
+    "_s": _DURATION,
+    "_bytes": Unit("SIZE", "bytes", "2GiB", _SIZES),
+    "_share": Unit("SHARE", "", "1%", {"": Decimal(1), "%": Decimal("0.01")}),
 }
-_PERCENT: Final = {"": Decimal(1), "%": Decimal("0.01")}
-_UNITS: Final = {"_s": "a number of seconds", "_bytes": "a number of bytes"}
+"""By the end of a key's name; the first that fits counts."""
 
 _STAND_IN = "stand-in-"
 """How an address begins that takes the place of a wrong one while others are looked for."""
@@ -76,6 +104,21 @@ class Key:
         return "--" + self.name.replace("_", "-")
 
     @property
+    def variable(self) -> str:
+        """As in the environment: `NNCACHE_MAX_STALENESS_S`."""
+        return ENVIRONMENT + self.name.upper()
+
+    @property
+    def unit(self) -> Unit | None:
+        """What a number counts; None of a mere number."""
+        return unit_of(self.name) if self.kind in {Kind.WHOLE, Kind.REAL} else None
+
+    @property
+    def metavar(self) -> str:
+        """What `--help` shows for the value."""
+        return "|".join(self.choices) or (self.kind.value if self.unit is None else self.unit.metavar)
+
+    @property
     def allowed(self) -> str:
         """What the type alone asks for, as the end of a sentence."""
         if self.choices:
@@ -83,14 +126,24 @@ class Key:
         match self.kind:
             case Kind.TEXT:
                 return "must be a text"
-            case Kind.WHOLE:
-                return "must be a whole number"
-            case Kind.REAL:
-                return "must be a number"
+            case Kind.WHOLE | Kind.REAL:
+                return _allowed(self.unit, "a whole number" if self.kind is Kind.WHOLE else "a number")
             case Kind.SWITCH:
                 return "must be true or false"
             case Kind.LIST:
                 return "must be a list of texts"
+
+
+def unit_of(name: str) -> Unit | None:
+    """Return what the number counts that a key of this name has."""
+    return next((unit for end, unit in _UNITS.items() if name.endswith(end)), None)
+
+
+def _allowed(unit: Unit | None, number: str) -> str:
+    if unit is None:
+        return f"must be {number}"
+    of_what = f" of {unit.meaning}" if unit.meaning else ""
+    return f'must be {number}{of_what}, or one with a unit, such as "{unit.example}"'
 
 
 def keys_of(components: Iterable[type]) -> tuple[Key, ...]:
@@ -154,17 +207,26 @@ def _text_of(default: object) -> str:
             return str(default)
 
 
-def as_number(key: str, text: str) -> str:
-    """Return how a quantity with a unit, or in quotes, is to be written; "" if this text is not a quantity."""
-    match = _QUANTITY.fullmatch(text.strip())
-    if match is None:
+def unquoted(name: str, text: str) -> str:
+    """Return how a quantity that is no TOML value is to be written in the file; "" if this text is no quantity."""
+    if _QUANTITY.fullmatch(text) is None:
         return ""
-    unit = match["unit"].lower()
-    factor = next((_FACTORS[kind].get(unit) for kind in _FACTORS if key.endswith(kind)), None)
-    factor = _PERCENT.get(unit) if factor is None else factor
-    what = next((_UNITS[kind] for kind in _UNITS if key.endswith(kind)), "a number")
-    rule = f"must be {what}, without a unit and without quotes"
-    return rule if factor is None else f"{rule}: {(Decimal(match['number']) * factor).normalize():f}"
+    unit = unit_of(name)
+    return _allowed(None, "a number") if unit is None else f'must stand in quotes: "{text}"'
+
+
+def _number(key: Key, text: str) -> int | float:
+    """Read a number with a unit."""
+    match, unit = _QUANTITY.fullmatch(text.strip()), key.unit
+    factor = None if match is None or unit is None else unit.factors.get(match["unit"].lower())
+    if match is None or factor is None:
+        raise SettingError(key.name, text, key.allowed)
+    number = Decimal(match["number"]) * factor
+    if key.kind is Kind.REAL:
+        return float(number)
+    if number != int(number):
+        raise SettingError(key.name, text, key.allowed)
+    return int(number)
 
 
 def from_toml(key: Key, value: object) -> object:
@@ -184,8 +246,8 @@ def from_toml(key: Key, value: object) -> object:
             converted = float(value)
         case (Kind.LIST, list()) if all(isinstance(item, str) for item in value):
             converted = tuple(value)
-        case (Kind.WHOLE | Kind.REAL, str()) if advice := as_number(key.name, value):
-            raise SettingError(key.name, value, advice)
+        case (Kind.WHOLE | Kind.REAL, str()) if key.unit is not None:
+            converted = _number(key, value)
         case _:
             raise SettingError(key.name, value, key.allowed)
     if key.choices and converted not in key.choices:
@@ -208,11 +270,25 @@ def from_flag(key: Key, value: object) -> object:
             try:
                 number = int(value) if key.kind is Kind.WHOLE else float(value)
             except ValueError:
-                advice = "" if value[-1:].isdigit() else as_number(key.name, value)
-                raise SettingError(key.name, value, advice or key.allowed) from None
+                return _number(key, value)
             return from_toml(key, number)
         case _:
             return from_toml(key, value)
+
+
+def from_variable(key: Key, text: str) -> object:
+    """Return a variable's text as `from_flag` takes it; in a list blanks separate the texts.
+
+    Raises:
+        SettingError: the text does not say such a value.
+    """
+    match key.kind:
+        case Kind.LIST:
+            return from_flag(key, tuple(text.split()))
+        case Kind.SWITCH if text.lower() in {"true", "false"}:
+            return text.lower() == "true"
+        case _:
+            return from_flag(key, text)
 
 
 def build(

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import click
@@ -48,6 +49,13 @@ def test_only_what_was_given_counts(arguments: list[str], seen: dict[str, object
     assert run(*arguments) == seen
 
 
+def test_the_file_may_be_named_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container is told of it so."""
+    monkeypatch.setenv("NNCACHE_CONFIG", "/a.toml")
+    assert run() == {"config": Path("/a.toml")}
+    assert run("--config", "/b.toml") == {"config": Path("/b.toml")}
+
+
 def test_help_shows_meaning_choices_and_default() -> None:
     """All that docs/settings.md says of a key is in --help."""
 
@@ -57,7 +65,7 @@ def test_help_shows_meaning_choices_and_default() -> None:
         """Run."""
 
     text = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
-    assert "--idle-s NUMBER Seconds. [default: 1.5]" in text
+    assert "--idle-s DURATION Seconds. [default: 1.5]" in text
     assert "--fuel coal|wood What it burns. [default: coal]" in text
     assert "--user TEXT Who. [default: whoever starts it]" in text
 
