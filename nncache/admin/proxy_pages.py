@@ -136,7 +136,7 @@ def proxy_pages(
 
 
 class Purges(Protocol):
-    """What forgets; returns what JSON can hold. `peer` is the address of the client that asks for it."""
+    """What forgets; returns what JSON can hold. `peer` says who asks for it, and from where."""
 
     def path(self, path: str, *, is_subtree: bool, peer: str) -> object:
         """Forget a canonical path, or all at and below it."""

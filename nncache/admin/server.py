@@ -18,14 +18,14 @@ import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from nncache.admin.access import Access
+from nncache.admin.access import Access, Admitted, Refused
 from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, listening
 from nncache.admin.status_page import StatusPage
 from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
 
-PageCalled: TypeAlias = Callable[[str, str, int], None]
-"""Takes note of a call of an operators' page: the client's address, the target, the status of the answer."""
+PageCalled: TypeAlias = Callable[[str, str, str, int], None]
+"""Takes note of a call of an operators' page: address, holder of the token, target, status of the answer."""
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _OF_EVERY_PAGE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -67,7 +67,7 @@ class Action:
 
     Attributes:
         path: where.
-        act: returns the answer to these query parameters of a client at this address.
+        act: returns the answer to these query parameters of this client: its address, and who holds its token.
     """
 
     path: str
@@ -246,7 +246,7 @@ class AdminServer:
             for page in self._pages
         )
         title = html.escape(self._title)
-        is_operator = self._refused(request) is None
+        is_operator = isinstance(self._judged(request), Admitted)
         state = f"<p>{html.escape(self._state())}</p>" if is_operator else ""
         if is_operator and self._status_page is not None:
             body, headers = self._status_page.render(state, f"<ul>{rows}</ul>")
@@ -256,14 +256,14 @@ class AdminServer:
 
     def _handler(self, page: Page) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
-            refused = self._refused(request)
-            if refused is not None and page.is_for_operators:
-                self.page_called(request.remote or "", request.raw_path, refused[0])
-                return self._refusal(*refused)
-            show = page.show if refused is None or page.show_others is None else page.show_others
-            answer = show(request.query)
+            judged = self._judged(request)
+            if isinstance(judged, Refused):
+                if page.is_for_operators:
+                    return self._refusal(request, judged)
+                return _response((page.show_others or page.show)(request.query))
+            answer = page.show(request.query)
             if page.is_for_operators:
-                self.page_called(request.remote or "", request.raw_path, answer.status)
+                self._called(request, judged.holder, answer.status)
             return _response(answer)
 
         return handle
@@ -271,28 +271,31 @@ class AdminServer:
     def _performer(self, action: Action) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
             fields = request.headers
-            refused = self._access.refusal_to_change(
+            judged = self._access.judge_change(
                 _client_of(request), fields.get("Host"), fields.get("Authorization"), fields.get("Origin")
             )
-            peer = request.remote or ""
-            if refused is not None:
-                self.page_called(peer, request.raw_path, refused[0])
-                return self._refusal(*refused)
-            answer = action.act(request.query, peer)
-            self.page_called(peer, request.raw_path, answer.status)
+            if isinstance(judged, Refused):
+                return self._refusal(request, judged)
+            peer = request.remote or "an unknown address"
+            answer = action.act(request.query, f"{judged.holder} at {peer}" if judged.holder else peer)
+            self._called(request, judged.holder, answer.status)
             return _response(answer)
 
         return handle
 
-    def _refused(self, request: web.Request) -> tuple[int, str] | None:
-        """Return why this client gets no operator's page; None if it does."""
+    def _judged(self, request: web.Request) -> Admitted | Refused:
+        """Say whether this client gets operators' pages."""
         fields = request.headers
-        return self._access.refusal(_client_of(request), fields.get("Host"), fields.get("Authorization"))
+        return self._access.judge(_client_of(request), fields.get("Host"), fields.get("Authorization"))
 
-    def _refusal(self, status: int, why: str) -> web.Response:
+    def _called(self, request: web.Request, holder: str, status: int) -> None:
+        self.page_called(request.remote or "", holder, request.raw_path, status)
+
+    def _refusal(self, request: web.Request, refused: Refused) -> web.Response:
         self._pages_refused += 1
-        response = _response(as_json({"error": why}, status=status))
-        if status == HTTPStatus.UNAUTHORIZED:
+        self._called(request, "", refused.status)
+        response = _response(as_json({"error": refused.why}, status=refused.status))
+        if refused.status == HTTPStatus.UNAUTHORIZED:
             for scheme in ("Bearer", 'Basic realm="nncache", charset="UTF-8"'):
                 response.headers.add("WWW-Authenticate", scheme)
         return response

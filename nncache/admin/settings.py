@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nncache.admin.access import Access
+from nncache.admin.access import Access, Token
 from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.secret_file import fault_of, shown
@@ -21,9 +21,17 @@ class AdminSettings:
     admin_token_file: str = field(
         default="",
         metadata={
-            "help": "File with the token that the pages with paths and users (/status, /explain, /sample, /filters) "
-            "and /purge ask for, as `Authorization: Bearer TOKEN`, or as the password that a browser asks for. Without "
-            "a file they answer clients on this host only. Mode 0400 or 0600.",
+            "help": "File with the tokens that the pages with paths and users (/status, /explain, /sample, /filters) "
+            "and /purge ask for, as `Authorization: Bearer TOKEN`, or as the password that a browser asks for. A line "
+            "each, `TOKEN` or `NAME TOKEN`; the audit log has the name. Without a file they answer clients on this "
+            "host only. Mode 0400 or 0600.",
+            "default": "none",
+        },
+    )
+    admin_reader_token_file: str = field(
+        default="",
+        metadata={
+            "help": "File of the same form with the tokens of those who may see these pages and change nothing.",
             "default": "none",
         },
     )
@@ -81,7 +89,11 @@ class ExplainSettings:
         },
     )
     admin_token_file: str = field(
-        default="", metadata={"help": "The proxy's admin_token_file, if it has one.", "default": "none"}
+        default="",
+        metadata={
+            "help": "File with a token of the proxy's, if it has any; of several lines the first counts.",
+            "default": "none",
+        },
     )
 
     def __post_init__(self) -> None:
@@ -111,8 +123,14 @@ def access_of(settings: AdminSettings, host: str) -> Access:
     Raises:
         SettingError: there is no token in the file, or the certificate cannot be used.
     """
-    token = read_token("admin_token_file", settings.admin_token_file)
-    return Access(host, token, settings.admin_hosts, admin_certificate(settings))
+    tokens = (
+        *read_tokens("admin_token_file", settings.admin_token_file),
+        *read_tokens("admin_reader_token_file", settings.admin_reader_token_file, may_change=False),
+    )
+    if len({token.value for token in tokens}) < len(tokens):
+        key = "admin_reader_token_file" if settings.admin_reader_token_file else "admin_token_file"
+        raise SettingError(key, getattr(settings, key), "must not hold a token that is there twice")
+    return Access(host, tokens, settings.admin_hosts, admin_certificate(settings))
 
 
 def admin_certificate(settings: AdminSettings) -> ServerCertificate | None:
@@ -134,23 +152,29 @@ def admin_certificate(settings: AdminSettings) -> ServerCertificate | None:
         raise SettingError(key, file, fault) from error
 
 
-def read_token(key: str, file: str) -> str | None:
-    """Return the token in a file; None if no file is named.
+def read_tokens(key: str, file: str, *, may_change: bool = True) -> tuple[Token, ...]:
+    """Return the tokens in a file, at least one; none if no file is named.
 
     Raises:
-        SettingError: the file cannot be read, or holds no token.
+        SettingError: the file cannot be read, or a line holds no token.
     """
     if not file:
-        return None
+        return ()
     try:
-        token = Path(file).read_text(encoding="ascii").strip()
+        lines = Path(file).read_text(encoding="ascii").strip().splitlines() or [""]
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise SettingError(key, shown(file), f"must be a readable file of ASCII: {why}") from error
     if fault := fault_of(file, "the token"):
         raise SettingError(key, file, fault)
-    if len(token) < _MIN_TOKEN_BYTES or not token.isprintable() or " " in token:
-        raise SettingError(
-            key, file, f"must hold one token of at least {_MIN_TOKEN_BYTES} characters and no blanks"
-        )
-    return token
+    found = []
+    for number, line in enumerate(lines, 1):
+        holder, _, value = line.strip().rpartition(" ")
+        if len(value) < _MIN_TOKEN_BYTES or not (line.isprintable() and len(holder.split()) <= 1):
+            raise SettingError(
+                key,
+                file,
+                f"line {number}: must be TOKEN or NAME TOKEN, the token of at least {_MIN_TOKEN_BYTES} characters",
+            )
+        found.append(Token(value, holder.strip(), may_change))
+    return tuple(found)

@@ -71,13 +71,14 @@ def listen(facts: Facts) -> Iterator[Finding]:
 
 def access(facts: Facts) -> Iterator[Finding]:
     """Judge the files of the admin port and a class from outside."""
-    where = facts.subject.settings.admin.admin_token_file
+    admin = facts.subject.settings.admin
+    where = " and ".join(filter(None, (admin.admin_token_file, admin.admin_reader_token_file)))
     if facts.host.token:
         key = facts.host.token.partition(":")[0]
         yield failed(facts.host.token, f"correct {facts.subject.at(key)}")
     else:
         yield ok(
-            f"the token in {where} can be read"
+            f"the tokens in {where} can be read"
             if where
             else "operators' pages answer this host only (no token)"
         )
@@ -95,7 +96,11 @@ def _in_clear(facts: Facts) -> Iterator[Finding]:
     subject = facts.subject
     admin, at = subject.settings.admin, subject.endpoints["admin"]
     is_this_host = at.host == "localhost" or is_loopback(at.host)
-    if admin.admin_token_file and not admin.admin_tls_certificate and not is_this_host:
+    if (
+        (admin.admin_token_file or admin.admin_reader_token_file)
+        and not admin.admin_tls_certificate
+        and not is_this_host
+    ):
         yield warning(
             f"the admin port {at} takes the token in plain HTTP: who sees one request on the network can use it",
             f"set {subject.at('admin_tls_certificate')} and {subject.at('admin_tls_key')}, or "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from nncache.admin.settings import ExplainSettings, read_token
+from nncache.admin.settings import ExplainSettings, read_tokens
 from nncache.commands.options import given
 from nncache.errors import AdminError, ConfigurationError
 from nncache.net.endpoint import ListenAddress
@@ -96,8 +96,8 @@ def admin_port_of(settings: ExplainSettings) -> AdminPort:
         ConfigurationError: there is no token in the file.
     """
     try:
-        token = read_token("admin_token_file", settings.admin_token_file)
-        return AdminPort(settings.admin_at, token, _trusted(settings))
+        tokens = read_tokens("admin_token_file", settings.admin_token_file)
+        return AdminPort(settings.admin_at, tokens[0].value if tokens else None, _trusted(settings))
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
 

@@ -84,7 +84,7 @@ class Purger:
             self._cache.apply(purge, now)
             purged.append(Purged(path=purge.path, is_subtree=is_subtree, was_held=was_held))
         forgotten = ", ".join(f"{each.path} and below" if each.is_subtree else each.path for each in purged)
-        _log.warning("purge %s asked for by %s: forgotten: %s", what, peer or "an unknown address", forgotten)
+        _log.warning("purge %s asked for by %s: forgotten: %s", what, peer, forgotten)
         return tuple(purged)
 
     def _holds(self, path: str, *, is_subtree: bool) -> bool:

@@ -25,10 +25,10 @@ class AuditLog:
         if exchange.result is Result.REFUSED:
             self.note("request-refused", **fields_of(exchange))
 
-    def page_called(self, address: str, target: str, status: int) -> None:
-        """Take note of a call of an operators' page, answered or refused."""
+    def page_called(self, address: str, holder: str, target: str, status: int) -> None:
+        """Take note of a call of an operators' page, answered or refused; `holder` is that of the token."""
         what = "page-refused" if status in {401, 403} else "page-called"
-        self.note(what, address=address, target=masked(target), status=status)
+        self.note(what, address=address, holder=holder, target=masked(target), status=status)
 
     def note(self, what: str, **fields: object) -> None:
         """Take note of anything."""
@@ -108,10 +108,10 @@ class RequestLogs:
         if self.audit is not None:
             self.audit.note(what, **fields)
 
-    def page_called(self, address: str, target: str, status: int) -> None:
+    def page_called(self, address: str, holder: str, target: str, status: int) -> None:
         """Write a call of an operators' page to the audit log, if there is one."""
         if self.audit is not None:
-            self.audit.page_called(address, target, status)
+            self.audit.page_called(address, holder, target, status)
 
     def reopen(self) -> None:
         """Open all files by their names again: they were moved."""

@@ -4,9 +4,10 @@ from base64 import b64encode
 
 import pytest
 
-from nncache.admin.access import Access
+from nncache.admin.access import Access, Admitted, Refused, Token
 
 TOKEN = "0123456789abcdef"
+TOKENS = (Token("fedcba9876543210", "joe"), Token(TOKEN))
 BEARER = f"Bearer {TOKEN}"
 
 
@@ -32,9 +33,9 @@ def test_without_a_token_this_host_may_by_its_own_names(
     peer: str | None, host: str | None, refused: bool
 ) -> None:
     """From elsewhere nobody may, and no page of another site in an operator's browser."""
-    refusal = Access("admin.example", names=["Proxy7"]).refusal(peer, host, BEARER)
-    assert (refusal is not None) is refused
-    assert refusal is None or refusal[0] == 403
+    judged = Access("admin.example", names=["Proxy7"]).judge(peer, host, BEARER)
+    assert isinstance(judged, Refused) is refused
+    assert not isinstance(judged, Refused) or judged.status == 403
 
 
 @pytest.mark.parametrize(
@@ -57,9 +58,10 @@ def test_without_a_token_this_host_may_by_its_own_names(
 @pytest.mark.parametrize("peer", ["127.0.0.1", "10.0.0.1"])
 def test_with_a_token_the_token_counts(peer: str, authorization: str | None, refused: bool) -> None:
     """Also for clients on this host: there are others there than operators."""
-    refusal = Access("127.0.0.1", TOKEN).refusal(peer, "anything", authorization)
-    assert (refusal is not None) is refused
-    assert refusal is None or (refusal[0], "Authorization: Bearer" in refusal[1]) == (401, True)
+    judged = Access("127.0.0.1", TOKENS).judge(peer, "anything", authorization)
+    assert isinstance(judged, Refused) is refused
+    if isinstance(judged, Refused):
+        assert (judged.status, "Authorization: Bearer" in judged.why) == (401, True)
 
 
 @pytest.mark.parametrize(
@@ -74,19 +76,36 @@ def test_with_a_token_the_token_counts(peer: str, authorization: str | None, ref
         ("", 403),
     ],
 )
-@pytest.mark.parametrize("token", [None, TOKEN])
+@pytest.mark.parametrize("tokens", [(), TOKENS])
 def test_no_other_site_may_have_a_browser_change_anything(
-    origin: str | None, status: int | None, token: str | None
+    origin: str | None, status: int | None, tokens: tuple[Token, ...]
 ) -> None:
     """A browser names the site that it sends a POST for, and it sends along what it knows of passwords."""
-    access = Access("127.0.0.1", token)
-    refusal = access.refusal_to_change("127.0.0.1", "127.0.0.1:9872", BEARER, origin)
-    assert (refusal and refusal[0]) == status
+    judged = Access("127.0.0.1", tokens).judge_change("127.0.0.1", "127.0.0.1:9872", BEARER, origin)
+    assert (judged.status if isinstance(judged, Refused) else None) == status
 
 
 def test_what_may_not_be_seen_may_not_be_changed() -> None:
     """The same rule comes first."""
-    access = Access("127.0.0.1", TOKEN)
-    refusal = access.refusal_to_change("127.0.0.1", "127.0.0.1:9872", None, "http://127.0.0.1:9872")
-    assert refusal is not None
-    assert refusal[0] == 401
+    access = Access("127.0.0.1", TOKENS)
+    judged = access.judge_change("127.0.0.1", "127.0.0.1:9872", None, "http://127.0.0.1:9872")
+    assert isinstance(judged, Refused)
+    assert judged.status == 401
+
+
+def test_a_reader_sees_and_changes_nothing() -> None:
+    """And the holder of a token is known."""
+    access = Access("h", (Token(TOKEN, "ann", may_change=False), Token("fedcba9876543210", "joe")))
+    asked = ("10.0.0.1", "h", BEARER)
+    assert access.judge(*asked) == Admitted("ann", may_change=False)
+    judged = access.judge_change(*asked, None)
+    assert isinstance(judged, Refused)
+    assert (judged.status, "admin_token_file" in judged.why) == (403, True)
+    assert access.judge_change("10.0.0.1", "h", "Bearer fedcba9876543210", None) == Admitted(
+        "joe", may_change=True
+    )
+
+
+def test_a_token_is_not_printed() -> None:
+    """It would end in a log."""
+    assert TOKEN not in repr(TOKENS)

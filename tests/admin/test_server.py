@@ -11,7 +11,7 @@ from typing import cast
 import aiohttp
 import pytest
 
-from nncache.admin.access import Access
+from nncache.admin.access import Access, Token
 from nncache.admin.server import Action, AdminServer, Page, PageContent, as_json, daemon_pages
 from nncache.admin.status_page import StatusPage
 from nncache.errors import StartError
@@ -179,12 +179,12 @@ async def test_pages_for_operators_are_refused_to_others() -> None:
     made = Fixture()
     pages = [replace(page, is_for_operators="dreams" in page.link) for page in made.pages()]
     where = ListenAddress("127.0.0.1", 0)
-    called: list[tuple[str, str, int]] = []
+    called: list[tuple[str, str, str, int]] = []
 
     def note(*call: str | int) -> None:
-        called.append(cast("tuple[str, str, int]", call))
+        called.append(cast("tuple[str, str, str, int]", call))
 
-    access = Access("127.0.0.1", token)
+    access = Access("127.0.0.1", [Token(token, "joe")])
     async with AdminServer(where, pages, lambda: "", access=access) as server:
         server.page_called = note
         url = f"http://{server.address}"
@@ -202,7 +202,7 @@ async def test_pages_for_operators_are_refused_to_others() -> None:
             ) as reply:
                 assert reply.status == 200
         assert server.stats().pages_refused == 1
-        assert called == [("127.0.0.1", "/dreams", 401), ("127.0.0.1", "/dreams?of=1", 200)]
+        assert called == [("127.0.0.1", "", "/dreams", 401), ("127.0.0.1", "joe", "/dreams?of=1", 200)]
     async with AdminServer(where, pages, lambda: "") as server, aiohttp.ClientSession() as session:
         url = f"http://{server.address}/dreams"
         for name, value in (
@@ -221,7 +221,7 @@ async def test_what_went_wrong_is_told_to_operators_alone() -> None:
     """A remote exception may name a path, a user, an address; a stranger gets a status and a word."""
     token = {"Authorization": "Bearer 0123456789abcdef"}
     made = Fixture(is_awake=False)
-    access = Access("127.0.0.1", "0123456789abcdef")
+    access = Access("127.0.0.1", [Token("0123456789abcdef")])
     where = ListenAddress("127.0.0.1", 0)
     async with (
         AdminServer(where, made.pages(), lambda: "of /secret, as joe", access=access) as server,
@@ -270,6 +270,39 @@ async def test_what_changes_something_takes_a_post_of_an_operator() -> None:
             assert (reply.status, await reply.json()) == (202, {"done": True})
         assert done == [({"who": "joe"}, "127.0.0.1")]
         assert server.stats().pages_refused == 2
+
+
+async def test_a_readers_token_changes_nothing() -> None:
+    """Of an operator's it is known whose it is: to what is done, and to the audit log."""
+    done: list[str] = []
+    called: list[tuple[str, str, str, int]] = []
+
+    def act(_: Mapping[str, str], peer: str) -> PageContent:
+        done.append(peer)
+        return as_json({"done": True})
+
+    access = Access(
+        "h", [Token("0123456789abcdef", "ann", may_change=False), Token("fedcba9876543210", "joe")]
+    )
+    pages = (Action("/wake", act), Page("/dreams", "dreams", lambda _: as_json({}), is_for_operators=True))
+    server = AdminServer(ListenAddress("127.0.0.1", 0), pages, lambda: "", access=access)
+    server.page_called = lambda *call: called.append(call)
+    async with server, aiohttp.ClientSession() as session:
+        url = f"http://{server.address}"
+        ann, joe = (
+            {"Authorization": f"Bearer {token}"} for token in ("0123456789abcdef", "fedcba9876543210")
+        )
+        async with session.get(f"{url}/dreams", headers=ann) as reply:
+            assert reply.status == 200
+        async with session.post(f"{url}/wake", headers=ann) as reply:
+            assert (reply.status, done) == (403, [])
+        async with session.post(f"{url}/wake", headers=joe) as reply:
+            assert (reply.status, done) == (200, ["joe at 127.0.0.1"])
+    assert called == [
+        ("127.0.0.1", "ann", "/dreams", 200),
+        ("127.0.0.1", "", "/wake", 403),
+        ("127.0.0.1", "joe", "/wake", 200),
+    ]
 
 
 async def test_operators_have_the_status_page_for_an_index() -> None:

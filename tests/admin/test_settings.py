@@ -4,27 +4,57 @@ from pathlib import Path
 
 import pytest
 
-from nncache.admin.settings import AdminSettings, ExplainSettings, access_of, read_token
+from nncache.admin.access import Token
+from nncache.admin.settings import AdminSettings, ExplainSettings, access_of, read_tokens
 from nncache.net.setting_error import SettingError
 from nncache.testbed.certificates import Authority
 
 
-def test_the_token_is_the_files_one_word(tmp_path: Path) -> None:
-    """The end of the line does not belong to it."""
-    file = tmp_path / "token"
-    file.write_text("0123456789abcdef\n")
+def written(file: Path, text: str) -> str:
+    """Write a file of tokens, and return its name."""
+    file.write_text(text)
     file.chmod(0o400)
-    assert read_token("admin_token_file", str(file)) == "0123456789abcdef"
+    return str(file)
 
 
-@pytest.mark.parametrize("content", [b"", b"short", b"0123456789 abcdefgh", b"0123456789abcdef\xff"])
+def test_each_line_is_a_token(tmp_path: Path) -> None:
+    """With a name, or without one."""
+    file = written(tmp_path / "token", "0123456789abcdef\njoe  fedcba9876543210\n")
+    assert read_tokens("admin_token_file", file) == (
+        Token("0123456789abcdef"),
+        Token("fedcba9876543210", "joe"),
+    )
+
+
+def test_one_token_has_one_role(tmp_path: Path) -> None:
+    """An operator's that is a reader's, too, would say nothing of what it may do."""
+    settings = AdminSettings(
+        admin_token_file=written(tmp_path / "operators", "0123456789abcdef\n"),
+        admin_reader_token_file=written(tmp_path / "readers", "ann 0123456789abcdef\n"),
+    )
+    with pytest.raises(SettingError, match=r"^admin_reader_token_file: .*there twice$") as caught:
+        access_of(settings, "h")
+    assert "0123456789abcdef" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"short",
+        b"0123456789 abcdefgh",
+        b"0123456789abcdef\xff",
+        b"two names 0123456789abcdef",
+        b"0123456789abcdef\n\n0123456789abcdeg",
+    ],
+)
 def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> None:
     """An empty token would let everybody in."""
     file = tmp_path / "token"
     file.write_bytes(content)
     file.chmod(0o600)
     with pytest.raises(SettingError, match=r"^admin_token_file: .*must"):
-        read_token("admin_token_file", str(file))
+        read_tokens("admin_token_file", str(file))
 
 
 def test_a_token_that_others_may_read_is_refused(tmp_path: Path) -> None:
@@ -33,9 +63,9 @@ def test_a_token_that_others_may_read_is_refused(tmp_path: Path) -> None:
     file.write_text("0123456789abcdef\n")
     file.chmod(0o640)
     with pytest.raises(SettingError, match=rf"^admin_token_file: {file}: has mode 0640.*chmod 0400 {file}"):
-        read_token("admin_token_file", str(file))
+        read_tokens("admin_token_file", str(file))
     with pytest.raises(SettingError, match=r"^admin_token_file: \.\.\.: must be a readable file") as caught:
-        read_token("admin_token_file", "0123456789abcdef")
+        read_tokens("admin_token_file", "0123456789abcdef")
     assert "0123456789abcdef" not in str(caught.value)
 
 

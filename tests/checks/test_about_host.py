@@ -134,7 +134,7 @@ def test_a_publishers_port_is_its_own() -> None:
 def test_token_and_class() -> None:
     """What cannot be loaded is said in the words of the start."""
     assert reported(access(of_proxy())) == ["ok: operators' pages answer this host only (no token) | "]
-    assert reported(access(of_proxy({"admin_token_file": "/t"}))) == ["ok: the token in /t can be read | "]
+    assert reported(access(of_proxy({"admin_token_file": "/t"}))) == ["ok: the tokens in /t can be read | "]
     host = HostFound(token="admin_token_file: /t: x", classes={"channel": "channel: y"})
     assert reported(access(of_proxy(host=host))) == [
         "failed: admin_token_file: /t: x | correct --admin-token-file",

@@ -114,10 +114,10 @@ def test_a_purge_is_written_down(caplog: pytest.LogCaptureFixture) -> None:
     cache = make_cache(glob=())
     cache.set_filters({"f1": "/{w/*,v/x}"})
     purger(cache, {"f1": "ours"}).filter("ours", peer=PEER)
-    purger(cache).path("/w", is_subtree=False, peer="")
+    purger(cache).path("/w", is_subtree=False, peer="joe at 10.0.0.1")
     assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
         (logging.WARNING, "purge of filter ours asked for by 10.0.0.1: forgotten: /v/x, /w and below"),
-        (logging.WARNING, "purge of /w asked for by an unknown address: forgotten: /w"),
+        (logging.WARNING, "purge of /w asked for by joe at 10.0.0.1: forgotten: /w"),
     ]
 
 

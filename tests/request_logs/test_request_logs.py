@@ -22,7 +22,7 @@ def test_without_a_file_nothing_is_observed() -> None:
     logs = RequestLogs(RequestLogSettings(), boottime)
     logs.start()
     logs.note("start")
-    logs.page_called("::1", "/explain", 200)
+    logs.page_called("::1", "joe", "/explain", 200)
     logs.reopen()
     logs.close()
     assert logs.observers == ()
@@ -52,7 +52,7 @@ def test_both_logs_are_written_and_counted(tmp_path: Path) -> None:
         for observer in logs.observers:
             observer.answered(exchange)
     logs.note("stop")
-    logs.page_called("::1", "/explain", 200)
+    logs.page_called("::1", "joe", "/explain", 200)
     while audit.read_bytes().count(b"\n") < 3 or access.read_bytes().count(b"\n") < 2:
         time.sleep(0.01)  # looked at again until the deadline of the test
     logs.close()
@@ -150,14 +150,26 @@ def test_refused_requests_are_in_it_and_no_others(tmp_path: Path) -> None:
 def test_what_operators_do_is_in_it(tmp_path: Path) -> None:
     """Calls of their pages, refused ones apart; and whatever the daemon notes."""
     s = Fixture(tmp_path)
-    s.log.page_called("::1", "/explain?path=/a%0Ab", 200)
-    s.log.page_called("10.0.0.1", "/explain?token=secret", 401)
-    s.log.page_called("10.0.0.1", "/explain", 403)
+    s.log.page_called("::1", "joe", "/explain?path=/a%0Ab", 200)
+    s.log.page_called("10.0.0.1", "", "/explain?token=secret", 401)
+    s.log.page_called("10.0.0.1", "", "/explain", 403)
     s.log.note("reload", outcome="a\nb")
     assert s.lines() == [
-        {"event": "page-called", "address": "::1", "target": "/explain?path=/a%0Ab", "status": 200},
-        {"event": "page-refused", "address": "10.0.0.1", "target": "/explain?token=...", "status": 401},
-        {"event": "page-refused", "address": "10.0.0.1", "target": "/explain", "status": 403},
+        {
+            "event": "page-called",
+            "address": "::1",
+            "holder": "joe",
+            "target": "/explain?path=/a%0Ab",
+            "status": 200,
+        },
+        {
+            "event": "page-refused",
+            "address": "10.0.0.1",
+            "holder": "",
+            "target": "/explain?token=...",
+            "status": 401,
+        },
+        {"event": "page-refused", "address": "10.0.0.1", "holder": "", "target": "/explain", "status": 403},
         {"event": "reload", "outcome": "a\nb"},
     ]
 
