@@ -30,6 +30,7 @@ CHOICES = frozenset(choice for form in FORMS for key in form.keys.values() for c
 NOT_OURS = frozenset(
     {
         *("proxy_cache", "proxy_cache_valid"),  # of nginx
+        "webhdfs_url",  # of Hue
         *("rule_files", "runbook_url", "python_info", "scrape_interval"),  # of Prometheus
         *("honor_labels", "exported_namespace"),  # as above
         *("light_cluster", "light_cluster_of_session"),  # fixtures
