@@ -104,7 +104,7 @@ def read_header(data: bytes) -> int | None:
         return None
     if layout_version > FRAMES_SINCE_LAYOUT:
         raise MalformedEditsError(
-            f"layout version {layout_version} is none of an edit log since {FRAMES_SINCE_LAYOUT}"
+            f"layout version {layout_version} is not one of an edit log; {FRAMES_SINCE_LAYOUT} or below is"
         )
     if flags:
         raise MalformedEditsError(f"the header announces {flags} layout flags, 0 are known")
