@@ -20,7 +20,6 @@ from nncache.hadoop.change import (
     Touched,
     Vanished,
 )
-from nncache.hadoop.editlog.ops import Op, OpCode, UnknownOp
 from nncache.hadoop.events import (
     Append,
     Close,
@@ -43,7 +42,6 @@ from nncache.hadoop.paths import ROOT, SNAPSHOT, InvalidPathError, canonical
 _OWN_NAMESPACES: Final = frozenset({XAttrNamespace.SYSTEM, XAttrNamespace.RAW})
 
 _AtPath: TypeAlias = type[Vanished | Appeared | Touched | SubtreeUnknown]
-_Places: TypeAlias = tuple[tuple[str, _AtPath], ...]
 
 
 def changes_of_batch(batch: EventBatch) -> Iterator[tuple[int, Change]]:
@@ -55,48 +53,12 @@ def changes_of_batch(batch: EventBatch) -> Iterator[tuple[int, Change]]:
         yield batch.txid, change
 
 
-def changes_of_op(op: Op | UnknownOp) -> tuple[Change, ...]:
-    """Say what a transaction makes stale that none of its events says."""
-    if isinstance(op, UnknownOp):
-        return (EverythingUnknown(f"transaction {op.txid}: {op.reason}"),)
-    kind = _BEYOND_EVENTS.get(op.code)
-    if kind is None:
-        return ()
-    return tuple(_change_at(path, each) for path, each in kind(op.fields["path"]))
-
-
 def changes_of_event(event: Event) -> tuple[Change, ...]:
     """Say what an event makes stale."""
     try:
         return _changes_of_event(event)
     except InvalidPathError:
         return tuple(dict.fromkeys(_changes_at_odd_paths(event)))
-
-
-def _touched(path: str) -> _Places:
-    return ((path, Touched),)
-
-
-def _below_too(path: str) -> _Places:
-    return ((path, SubtreeUnknown),)
-
-
-def _snapshots(path: str) -> _Places:
-    return (path, Touched), (f"{path.rstrip(ROOT)}/{SNAPSHOT}", SubtreeUnknown)
-
-
-_BEYOND_EVENTS: Final[Mapping[OpCode, Callable[[str], _Places]]] = {
-    OpCode.SET_STORAGE_POLICY: _below_too,
-    OpCode.ALLOW_SNAPSHOT: _snapshots,
-    OpCode.DISALLOW_SNAPSHOT: _snapshots,
-    OpCode.CREATE_SNAPSHOT: _snapshots,
-    OpCode.DELETE_SNAPSHOT: _snapshots,
-    OpCode.RENAME_SNAPSHOT: _snapshots,
-    # The file is open before and after. It is not Opened: only a CREATE or APPEND begins another write.
-    OpCode.ADD_BLOCK: _touched,
-    OpCode.UPDATE_BLOCKS: _touched,
-}
-"""What no event says; erasure coding and encryption are extended attributes, which have events."""
 
 
 def _changes_at_odd_paths(event: Event) -> Iterator[Change]:
@@ -118,6 +80,35 @@ def _change_at(path: str, kind: _AtPath) -> Change:
         return EverythingUnknown(f"event with an unreadable path: {path!r}")
     readable, nul, _ = path.partition("\0")
     return Touched(canonical(readable[: readable.rindex(ROOT) + 1])) if nul else kind(canonical(path))
+
+
+def _touched(path: str) -> tuple[Change, ...]:
+    return (_change_at(path, Touched),)
+
+
+def _below_too(path: str) -> tuple[Change, ...]:
+    return (_change_at(path, SubtreeUnknown),)
+
+
+def _snapshots(path: str) -> tuple[Change, ...]:
+    return _change_at(path, Touched), _change_at(f"{path.rstrip(ROOT)}/{SNAPSHOT}", SubtreeUnknown)
+
+
+BEYOND_EVENTS: Final[Mapping[str, Callable[[str], tuple[Change, ...]]]] = {
+    "SET_STORAGE_POLICY": _below_too,
+    "ALLOW_SNAPSHOT": _snapshots,
+    "DISALLOW_SNAPSHOT": _snapshots,
+    "CREATE_SNAPSHOT": _snapshots,
+    "DELETE_SNAPSHOT": _snapshots,
+    "RENAME_SNAPSHOT": _snapshots,
+    # The file is open before and after. It is not Opened: only a CREATE or APPEND begins another write.
+    "ADD_BLOCK": _touched,
+    "UPDATE_BLOCKS": _touched,
+}
+"""What operations of the edit log (FSEditLogOpCodes) make stale at their path that no event of theirs says.
+
+Erasure coding and encryption zones are extended attributes, which have events.
+"""
 
 
 def _changes_of_event(event: Event) -> tuple[Change, ...]:

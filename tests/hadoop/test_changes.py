@@ -2,9 +2,8 @@
 
 import pytest
 
-from nncache.hadoop.change import EverythingUnknown, Touched, Vanished
-from nncache.hadoop.changes import changes_of_batch, changes_of_event, changes_of_op
-from nncache.hadoop.editlog.ops import Op, OpCode, UnknownOp
+from nncache.hadoop.change import Touched, Vanished
+from nncache.hadoop.changes import BEYOND_EVENTS, changes_of_batch, changes_of_event
 from nncache.hadoop.events import (
     Append,
     Close,
@@ -71,31 +70,24 @@ def test_an_event_makes_stale_what_the_facts_say(event: Event, changes: str, foo
 
 # Transactions that change a status, or more, without an event: operation, path, changes.
 OPS = [
-    (OpCode.SET_STORAGE_POLICY, "/d/p", "subtreeunknown /d/p"),
-    (OpCode.ALLOW_SNAPSHOT, "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
-    (OpCode.DISALLOW_SNAPSHOT, "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
-    (OpCode.CREATE_SNAPSHOT, "/", "touched /, subtreeunknown /.snapshot"),
-    (OpCode.DELETE_SNAPSHOT, "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
-    (OpCode.RENAME_SNAPSHOT, "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
-    (OpCode.ADD_BLOCK, "/d/p", "touched /d/p"),
-    (OpCode.UPDATE_BLOCKS, "/d/p", "touched /d/p"),
-    (OpCode.SET_QUOTA, "/d/p", "-"),
-    (OpCode.DELETE, "/d/p", "-"),  # its event says it
+    ("SET_STORAGE_POLICY", "/d/p", "subtreeunknown /d/p"),
+    ("ALLOW_SNAPSHOT", "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
+    ("DISALLOW_SNAPSHOT", "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
+    ("CREATE_SNAPSHOT", "/", "touched /, subtreeunknown /.snapshot"),
+    ("DELETE_SNAPSHOT", "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
+    ("RENAME_SNAPSHOT", "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
+    ("ADD_BLOCK", "/d/p", "touched /d/p"),
+    ("UPDATE_BLOCKS", "/d/p", "touched /d/p"),
     # odd paths, as of events
-    (OpCode.SET_STORAGE_POLICY, "d/p", "everything"),
-    (OpCode.SET_STORAGE_POLICY, "/d/x\0y/z", "touched /d"),
+    ("SET_STORAGE_POLICY", "d/p", "everything"),
+    ("SET_STORAGE_POLICY", "/d/x\0y/z", "touched /d"),
 ]
 
 
-@pytest.mark.parametrize(("code", "path", "changes"), OPS)
-def test_what_no_event_says(code: OpCode, path: str, changes: str) -> None:
+@pytest.mark.parametrize(("operation", "path", "changes"), OPS)
+def test_what_no_event_says(operation: str, path: str, changes: str) -> None:
     """FSEditLogLoader carries out these operations, and InotifyFSEditLogOpTranslator has no event for them."""
-    assert shown(changes_of_op(Op(5, code, {"path": path}))) == changes
-
-
-def test_an_unknown_transaction_makes_everything_stale() -> None:
-    """GapFlush: it may have changed any path; the reason names it."""
-    assert changes_of_op(UnknownOp(5, "opcode 77")) == (EverythingUnknown("transaction 5: opcode 77"),)
+    assert shown(BEYOND_EVENTS[operation](path)) == changes
 
 
 def test_a_batch_says_events_and_what_is_beyond_them() -> None:

@@ -7,7 +7,8 @@ of Hadoop 3.3 or newer gives for the same transaction. Older ones leave `erasure
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from nncache.hadoop.changes import changes_of_op
+from nncache.hadoop.change import EverythingUnknown
+from nncache.hadoop.changes import BEYOND_EVENTS
 from nncache.hadoop.editlog.ops import Op, OpCode, UnknownOp
 from nncache.hadoop.events import (
     Append,
@@ -31,12 +32,13 @@ _REPLICATED: Final = 0
 
 def batch_of(op: Op | UnknownOp) -> EventBatch | None:
     """Return what a transaction says; None if nothing changes by it that a status shows."""
-    changes = changes_of_op(op)
     if isinstance(op, UnknownOp):
-        return EventBatch(op.txid, (), changes)
+        return EventBatch(op.txid, (), (EverythingUnknown(f"transaction {op.txid}: {op.reason}"),))
     translate = _EVENTS.get(op.code)
-    events = translate(op.fields) if translate is not None else ()
-    return EventBatch(op.txid, events, changes) if events or changes else None
+    if translate is not None:
+        return EventBatch(op.txid, translate(op.fields))
+    beyond = _BEYOND_EVENTS.get(op.code)
+    return None if beyond is None else EventBatch(op.txid, (), beyond(op.fields["path"]))
 
 
 def _add(fields: _Fields) -> tuple[Event, ...]:
@@ -129,4 +131,6 @@ _EVENTS: Final[Mapping[OpCode, Callable[[_Fields], tuple[Event, ...]]]] = {
     ),
     OpCode.TRUNCATE: lambda fields: (Truncate(fields["path"], fields["new_length"], fields["timestamp"]),),
 }
-"""What an operation says by events; all others say nothing."""
+"""What an operation says by events; none of `BEYOND_EVENTS` is among them."""
+
+_BEYOND_EVENTS: Final = {OpCode[name]: changes for name, changes in BEYOND_EVENTS.items()}

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from nncache.hadoop.change import EverythingUnknown, SubtreeUnknown
+from nncache.hadoop.change import EverythingUnknown
+from nncache.hadoop.changes import BEYOND_EVENTS
 from nncache.hadoop.editlog.batches import batch_of
 from nncache.hadoop.editlog.ops import Op, OpCode, UnknownOp
 from nncache.hadoop.events import (
@@ -135,8 +136,8 @@ def test_an_erasure_coded_file_says_so() -> None:
 
 def test_what_has_no_event_may_have_changes() -> None:
     """The consumer takes both; most operations have neither, and no batch."""
-    batch = batch_of(Op(5, OpCode.SET_STORAGE_POLICY, {"path": "/p", "policy_id": 2}))
-    assert batch == EventBatch(5, (), (SubtreeUnknown("/p"),))
+    for name, changes in BEYOND_EVENTS.items():
+        assert batch_of(Op(5, OpCode[name], {"path": "/p"})) == EventBatch(5, (), changes("/p"))
     assert batch_of(Op(5, OpCode.START_LOG_SEGMENT, {})) is None
     assert batch_of(Op(5, OpCode.UPDATE_MASTER_KEY, {})) is None
 
