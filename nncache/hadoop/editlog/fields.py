@@ -75,7 +75,11 @@ def octets(body: bytes, at: int) -> tuple[tuple[bytes], int]:
 
 def text(body: bytes, at: int) -> tuple[tuple[str], int]:
     """Read a length as a variable number, and UTF-8 (org.apache.hadoop.io.Text)."""
-    length, at = _variable_length(body, at)
+    length = body[at]
+    if length > _MAX_BYTE:  # hardly ever
+        length, at = _variable_length(body, at)
+    else:
+        at += 1
     end = at + length
     return (body[at:end].decode(),), end
 
