@@ -83,6 +83,7 @@ WITH_PROCESSES = (
     "tests/commands/",
     "tests/checks/test_namenode_probe.py",
     "tests/contracts/test_zookeeper_faults.py",
+    "tests/hadoop/editlog/test_real_edits.py",
     "tests/coordination/test_kazoo_client.py",
     "tests/coordination/test_many_reads.py",
     "tests/coordination/test_sasl.py",

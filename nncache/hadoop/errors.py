@@ -15,6 +15,10 @@ class MalformedReplyError(HadoopError):
     """A server's reply is not what the protocol says: not to be trusted in any part."""
 
 
+class MalformedEditsError(HadoopError):
+    """Bytes that should be of the edit log are not, or are damaged: no transaction from there on can be read."""
+
+
 class KerberosError(HadoopError):
     """Kerberos does not give what is needed, or does not believe what the other side shows; says what to do."""
 

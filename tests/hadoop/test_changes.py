@@ -2,12 +2,14 @@
 
 import pytest
 
-from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.change import Touched, Vanished
+from nncache.hadoop.changes import BEYOND_EVENTS, changes_of_batch, changes_of_event
 from nncache.hadoop.events import (
     Append,
     Close,
     Create,
     Event,
+    EventBatch,
     MetadataKind,
     Rename,
     Truncate,
@@ -64,3 +66,31 @@ def test_an_event_makes_stale_what_the_facts_say(event: Event, changes: str, foo
     found = changes_of_event(event)
     assert shown(found) == changes
     assert str(stale(found)) == footprint
+
+
+# Transactions that change a status, or more, without an event: operation, path, changes.
+OPS = [
+    ("SET_STORAGE_POLICY", "/d/p", "subtreeunknown /d/p"),
+    ("ALLOW_SNAPSHOT", "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
+    ("DISALLOW_SNAPSHOT", "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
+    ("CREATE_SNAPSHOT", "/", "touched /, subtreeunknown /.snapshot"),
+    ("DELETE_SNAPSHOT", "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
+    ("RENAME_SNAPSHOT", "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
+    ("ADD_BLOCK", "/d/p", "touched /d/p"),
+    ("UPDATE_BLOCKS", "/d/p", "touched /d/p"),
+    # odd paths, as of events
+    ("SET_STORAGE_POLICY", "d/p", "everything"),
+    ("SET_STORAGE_POLICY", "/d/x\0y/z", "touched /d"),
+]
+
+
+@pytest.mark.parametrize(("operation", "path", "changes"), OPS)
+def test_what_no_event_says(operation: str, path: str, changes: str) -> None:
+    """FSEditLogLoader carries out these operations, and InotifyFSEditLogOpTranslator has no event for them."""
+    assert shown(BEYOND_EVENTS[operation](path)) == changes
+
+
+def test_a_batch_says_events_and_what_is_beyond_them() -> None:
+    """In this order, each with the id of the transaction."""
+    batch = EventBatch(7, (Unlink("/a"),), (Touched("/b"),))
+    assert list(changes_of_batch(batch)) == [(7, Vanished("/a")), (7, Touched("/b"))]

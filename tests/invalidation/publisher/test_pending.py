@@ -1,14 +1,15 @@
 """PendingBatch: everything that matches, once, with the filters in force when it was read."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
-from nncache.hadoop.change import Touched, Vanished
-from nncache.hadoop.events import Event, MetadataKind, MetadataUpdate, Rename
+from nncache.hadoop.change import Change, EverythingUnknown, SubtreeUnknown, Touched, Vanished
+from nncache.hadoop.events import Event, EventBatch, MetadataKind, MetadataUpdate, Rename
 from nncache.invalidation.channel.records import Dropped, Events, Stale
 from nncache.invalidation.publisher.filter_limits import FilterLimits
-from nncache.invalidation.publisher.output_stream import Publication
+from nncache.invalidation.publisher.output_stream import FilterPosition, Publication
 from nncache.invalidation.publisher.pacing import ALL
 from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.stats import PublisherStats
@@ -36,6 +37,19 @@ def pending(
         filters_path=PATH,
         limits=limits or FilterLimits(0.0, 0.0),
         counts=counts or PublisherStats(),
+    )
+
+
+def pending_at(filters: Mapping[str, FilterPosition]) -> PendingBatch:
+    """Return one after transaction 10, with filters that are further on."""
+    return PendingBatch(
+        10,
+        filters,
+        max_changes=9,
+        max_events=MAX_EVENTS,
+        filters_path=PATH,
+        limits=FilterLimits(0.0, 0.0),
+        counts=PublisherStats(),
     )
 
 
@@ -77,6 +91,31 @@ def test_a_change_may_concern_caches_and_no_subscriber() -> None:
     assert made.take() == Publication(txid=11, content=Stale(((11, Vanished("/a")),)), filters={})
 
 
+def test_a_change_without_an_event_is_for_caches_alone() -> None:
+    """Filters are about inotify events."""
+    made = pending(f="/a/*")
+    policy, elsewhere = SubtreeUnknown("/a/1"), SubtreeUnknown("/b")
+    made.add(read(12, EventBatch(11, (), (policy,)), EventBatch(12, (), (elsewhere,))))
+    assert made.transactions == 1
+    assert made.take() == Publication(txid=12, content=Stale(((11, policy),)), filters={})
+    assert not made.take_stale()
+
+
+def test_an_unknown_transaction_is_missed_by_all_filters() -> None:
+    """GapFlush: it may have had events of any path, and may have changed any filter."""
+    unknown: Change = EverythingUnknown("transaction 12: opcode 77")
+    made = pending_at(positions({"f": "/a"}, 10) | positions({"g": "/b"}, 10) | positions({"h": "/b"}, 12))
+    made.add(read(14, batch(11, "/a"), EventBatch(12, (), (unknown,)), batch(13, "/a")))
+    assert made.take_stale() == {ALL}
+    publication = taken(made)
+    assert publication.content == Stale(((12, unknown),))
+    assert publication.filters == {"f": Events((batch(11, "/a"),))}
+    assert publication.missed == {
+        "f": Dropped(12, 13, "transaction 12: opcode 77"),
+        "g": Dropped(12, 12, "transaction 12: opcode 77"),
+    }
+
+
 def test_what_a_filter_has_already_is_left_out() -> None:
     """A crash between a filter's records and those for caches: replayed for caches alone (idempotent)."""
     made = pending(10, since=12, f="/a")
@@ -103,15 +142,7 @@ def test_many_changes_are_collapsed() -> None:
 
 def test_what_is_missed_is_dropped_for_all() -> None:
     """GapFlush: each filter from its own position on, and not if it has all of it."""
-    made = PendingBatch(
-        10,
-        positions({"f": "/a"}, 8) | positions({"g": "/a"}, 14) | positions({"h": "/a"}, 20),
-        max_changes=9,
-        max_events=MAX_EVENTS,
-        filters_path=PATH,
-        limits=FilterLimits(0.0, 0.0),
-        counts=PublisherStats(),
-    )
+    made = pending_at(positions({"f": "/a"}, 8) | positions({"g": "/a"}, 14) | positions({"h": "/a"}, 20))
     assert made.drop(20, "purged") == Publication(
         txid=20,
         content=Dropped(11, 20, "purged"),

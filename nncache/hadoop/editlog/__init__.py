@@ -1,0 +1,1 @@
+"""The edit log of a NameNode: its frames and its operations."""

@@ -1,0 +1,157 @@
+"""Split the bytes of the edit log into transactions.
+
+Sans-I/O. Source: EditLogFileInputStream, EditLogFileOutputStream and FSEditLogOp.Reader of Hadoop 2.7.7 to 3.5.0.
+
+A segment begins with a header, and so does each reply of getJournaledEdits: the layout version (i32, negative) and the
+count of layout flags (i32, always 0). Then follow the transactions, each in a frame: opcode (u8), length (i32),
+transaction id (i64), body, CRC-32 (u32) of all before it. The length counts itself, the transaction id and the body.
+Behind the last frame an open file holds padding, which its writer allocated in advance: bytes 0xFF.
+"""
+
+import struct
+import zlib
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+from nncache.hadoop.errors import MalformedEditsError
+
+HEADER_BYTES: Final = 8
+MAX_FRAME_BYTES: Final = 50 * 1024 * 1024
+"""The default of `dfs.namenode.max.op.size`."""
+
+FRAMES_SINCE_LAYOUT: Final = -56
+"""The first layout whose frames hold their length (LayoutVersion.Feature.EDITLOG_LENGTH); Hadoop 2.7 writes -63."""
+
+PADDING: Final = 0xFF
+"""The opcode OP_INVALID: no frame begins here."""
+
+_HEADER: Final = struct.Struct(">ii")
+_UNWRITTEN: Final = -1  # in the place of the flags is still padding
+_START: Final = struct.Struct(">BIq")  # opcode, length, transaction id
+_CRC: Final = struct.Struct(">I")
+_LENGTH_END: Final = 5  # where the length ends, counted from the opcode
+_NOT_IN_LENGTH: Final = 1 + _CRC.size  # opcode and CRC
+_MIN_FRAME_BYTES: Final = _START.size + _CRC.size
+_FILL: Final = b"\xff\0"  # what may follow the last frame (FSEditLogOp.Reader.verifyTerminator)
+
+
+class Frame(msgspec.Struct, frozen=True, gc=False):
+    """One transaction, not decoded. Two frames are equal if all their bytes are.
+
+    The body can hold secret keys: it is not shown, and must not be logged.
+    """
+
+    txid: int
+    opcode: int  # 0 to 254
+    body: bytes
+    crc: int
+
+    def __repr__(self) -> str:
+        """Show all but the body."""
+        return f"Frame(txid={self.txid}, opcode={self.opcode}, {len(self.body)} bytes, crc={self.crc:08x})"
+
+
+class Stop(Enum):
+    """Why no frame was read at some offset."""
+
+    END = "end"
+    """The bytes end there."""
+
+    PADDING = "padding"
+    """Padding begins there; in an open file frames will take its place."""
+
+    TORN = "torn"
+    """A frame begins there that is not whole, or was not whole when it was read: a write is, or was, under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """The whole frames from some offset on, without a gap in their transaction ids."""
+
+    frames: tuple[Frame, ...]
+    offset: int
+    """Where the next frame begins, or will begin; counted from the first byte given."""
+
+    stop: Stop
+
+
+def read_segment(data: bytes, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> tuple[int | None, Frames]:
+    """Return the layout version and the whole frames of a segment, or of a reply of getJournaledEdits.
+
+    The layout version is None as long as the header is not written. Layouts newer than any known are read as well.
+    Raises MalformedEditsError: as `read_header` and `read_frames`.
+    """
+    layout_version = read_header(data)
+    if layout_version is None:
+        return None, Frames(
+            (), 0, Stop.PADDING if len(data) >= HEADER_BYTES else Stop.TORN if data else Stop.END
+        )
+    return layout_version, read_frames(data, HEADER_BYTES, max_frame_bytes=max_frame_bytes)
+
+
+def read_header(data: bytes) -> int | None:
+    """Return the layout version; None if the header is not written yet, or not whole.
+
+    Raises MalformedEditsError: this is no edit log, or one of a layout before `FRAMES_SINCE_LAYOUT`.
+    """
+    if len(data) < HEADER_BYTES:
+        return None
+    layout_version, flags = _HEADER.unpack_from(data)
+    if flags == _UNWRITTEN:
+        return None
+    if layout_version > FRAMES_SINCE_LAYOUT:
+        raise MalformedEditsError(
+            f"layout version {layout_version} is not one of an edit log; {FRAMES_SINCE_LAYOUT} or below is"
+        )
+    if flags:
+        raise MalformedEditsError(f"the header announces {flags} layout flags, 0 are known")
+    return int(layout_version)
+
+
+def read_frames(
+    data: bytes, start: int = 0, *, after_txid: int | None = None, max_frame_bytes: int = MAX_FRAME_BYTES
+) -> Frames:
+    """Return the whole frames from `start` on, where one begins; the first follows on `after_txid`, if that is given.
+
+    A frame that is not whole is a torn tail if nothing but padding is behind it, else an error. In an open file, a
+    read beside a write can show an error that is none a moment later. Cost: linear in the bytes.
+
+    Raises MalformedEditsError: amid the bytes there is a frame whose CRC or length is wrong, or whose transaction id
+    does not follow on the one before.
+    """
+    view = memoryview(data)
+    size = len(data)
+    frames: list[Frame] = []
+    add, unpack, unpack_crc, crc32 = frames.append, _START.unpack_from, _CRC.unpack_from, zlib.crc32
+    at, previous = start, after_txid
+    while at < size and data[at] != PADDING:
+        if size - at < _START.size:
+            return Frames(tuple(frames), at, Stop.TORN)
+        opcode, length, txid = unpack(data, at)
+        end = at + _NOT_IN_LENGTH + length
+        if not _MIN_FRAME_BYTES <= end - at <= max_frame_bytes:
+            if _is_fill(data, at + _LENGTH_END):
+                return Frames(tuple(frames), at, Stop.TORN)
+            raise MalformedEditsError(
+                f"at byte {at} a frame of {end - at} bytes begins; {_MIN_FRAME_BYTES} to {max_frame_bytes} are "
+                "allowed (dfs.namenode.max.op.size)"
+            )
+        if end > size:
+            return Frames(tuple(frames), at, Stop.TORN)
+        (crc,) = unpack_crc(data, end - _CRC.size)
+        if crc32(view[at : end - _CRC.size]) != crc:
+            if _is_fill(data, end):
+                return Frames(tuple(frames), at, Stop.TORN)
+            raise MalformedEditsError(f"the CRC of the frame at byte {at}, transaction {txid}, is wrong")
+        if previous is not None and txid != previous + 1:
+            raise MalformedEditsError(f"transaction {txid} at byte {at} follows on transaction {previous}")
+        add(Frame(txid, opcode, data[at + _START.size : end - _CRC.size], crc))
+        at, previous = end, txid
+    return Frames(tuple(frames), at, Stop.PADDING if at < size else Stop.END)
+
+
+def _is_fill(data: bytes, start: int) -> bool:
+    return not data[start:].strip(_FILL)

@@ -1,0 +1,143 @@
+"""nncache/hadoop/editlog/frames.py."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nncache.hadoop.editlog.frames import Frame, Frames, Stop, read_frames, read_header, read_segment
+from nncache.hadoop.errors import MalformedEditsError
+from tests.hadoop.editlog.segments import LAYOUT, PADDING, frame, header
+
+BODIES = (b"", b"one", b"\xff" * 20, b"", b"last")
+FRAMES = tuple(frame(7 + number, 20 + number, body) for number, body in enumerate(BODIES))
+SEGMENT = header() + b"".join(FRAMES)
+ENDS = [len(header()) + sum(map(len, FRAMES[:number])) for number in range(len(FRAMES) + 1)]
+
+
+def _bodies(read: Frames) -> tuple[bytes, ...]:
+    return tuple(each.body for each in read.frames)
+
+
+def test_a_frame_of_hadoops_own() -> None:
+    """OP_START_LOG_SEGMENT, the first transaction of a Hadoop 3.5.0 NameNode's first segment."""
+    layout, read = read_segment(bytes.fromhex("ffffffbd00000000180000000c00000000000000017043f0b7"))
+    assert (layout, read.stop) == (-67, Stop.END)
+    assert read.frames == (Frame(1, 24, b"", 0x7043F0B7),)
+
+
+def test_a_segment_is_read_to_its_end() -> None:
+    """Every frame, in order."""
+    layout, read = read_segment(SEGMENT)
+    assert layout == LAYOUT
+    assert [(each.txid, each.opcode) for each in read.frames] == [(7 + n, 20 + n) for n in range(5)]
+    assert (_bodies(read), read.offset, read.stop) == (BODIES, len(SEGMENT), Stop.END)
+
+
+def test_a_frame_does_not_show_its_body() -> None:
+    """A body can hold a secret key."""
+    _, read = read_segment(header() + frame(7, 21, b"secret"))
+    assert "secret" not in f"{read} {read.frames[0]!s}"
+
+
+@pytest.mark.parametrize("fill", [PADDING, PADDING * 9, PADDING * 5 + b"\0" * 5, PADDING * 5000])
+def test_padding_ends_the_frames(fill: bytes) -> None:
+    """OP_INVALID, and what EditLogFileOutputStream fills a file with."""
+    _, read = read_segment(SEGMENT + fill)
+    assert (_bodies(read), read.offset, read.stop) == (BODIES, len(SEGMENT), Stop.PADDING)
+
+
+@given(st.integers(ENDS[0], len(SEGMENT) - 1), st.sampled_from((b"", PADDING * 50)))
+@example(ENDS[1] + 1, PADDING * 50)
+def test_a_torn_segment_is_read_on_later(cut: int, fill: bytes) -> None:
+    """Bytes that are written in order; behind them is nothing, or padding."""
+    data = SEGMENT[:cut] + fill
+    layout, first = read_segment(data)
+    assert layout == LAYOUT
+    assert first.offset == max(end for end in ENDS if end <= cut)
+    # 0xFF is also what a body or a CRC can end with: then the frame was whole already.
+    assert (first.stop is Stop.TORN) == (cut not in ENDS)
+    rest = read_frames(SEGMENT, first.offset, after_txid=first.frames[-1].txid if first.frames else None)
+    assert (_bodies(first) + _bodies(rest), rest.stop) == (BODIES, Stop.END)
+
+
+@pytest.mark.parametrize(
+    ("data", "stop"), [(b"", Stop.END), (b"\xff" * 1024, Stop.PADDING), (header()[:5], Stop.TORN)]
+)
+def test_a_header_may_come_later(data: bytes, stop: Stop) -> None:
+    """A file is made before its header is written."""
+    assert read_header(data) is None
+    assert read_segment(data) == (None, Frames((), 0, stop))
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [(header(-55), "-55"), (b"<html><head>", "layout version"), (header(-67, 1), "1 layout flags")],
+)
+def test_what_is_no_edit_log_is_refused(data: bytes, says: str) -> None:
+    """Also a layout whose frames have no length."""
+    with pytest.raises(MalformedEditsError, match=says):
+        read_segment(data)
+
+
+def test_layouts_to_come_have_frames_too() -> None:
+    """As in Hadoop, where a JournalNode scans layouts newer than its own."""
+    assert read_segment(header(-99) + FRAMES[0])[0] == -99
+
+
+@given(st.integers(ENDS[1], ENDS[4] - 1), st.integers(1, 255))
+def test_damage_amid_the_bytes_is_an_error_or_stops(at: int, flip: int) -> None:
+    """It is never read as another transaction; only a length can look as if the rest were to come."""
+    data = bytearray(SEGMENT + PADDING * 9)
+    data[at] ^= flip
+    number = max(number for number, end in enumerate(ENDS) if end <= at)
+    try:
+        _, read = read_segment(bytes(data))
+    except MalformedEditsError:
+        return
+    assert _bodies(read) == BODIES[:number]
+    assert at - ENDS[number] <= 4, "only what cannot be told from a torn tail"
+
+
+def test_a_wrong_crc_amid_the_bytes_is_an_error() -> None:
+    """What is behind it shows that no write is under way there."""
+    data = SEGMENT.replace(b"one", b"two")
+    with pytest.raises(MalformedEditsError, match=f"CRC of the frame at byte {ENDS[1]}, transaction 8"):
+        read_segment(data)
+
+
+def test_a_wrong_crc_of_the_last_frame_is_a_torn_tail() -> None:
+    """It looks the same as a write under way."""
+    _, read = read_segment(SEGMENT.replace(b"last", b"lost") + PADDING * 3)
+    assert (_bodies(read), read.offset, read.stop) == (BODIES[:4], ENDS[4], Stop.TORN)
+
+
+@pytest.mark.parametrize("length", [0, 11, 1 << 31, (1 << 32) - 1])
+def test_an_impossible_length_is_an_error(length: int) -> None:
+    """Shorter than a frame, or negative in Java."""
+    first = FRAMES[0][:1] + length.to_bytes(4, "big") + FRAMES[0][5:]
+    with pytest.raises(MalformedEditsError, match="at byte 8 a frame of"):
+        read_segment(header() + first)
+
+
+def test_a_large_frame_needs_a_larger_limit() -> None:
+    """By dfs.namenode.max.op.size."""
+    data = header() + frame(1, 3, b"x" * 83) + FRAMES[0]
+    with pytest.raises(MalformedEditsError, match=r"100 bytes begins; 17 to 99 are allowed"):
+        read_segment(data, max_frame_bytes=99)
+    assert read_segment(header() + frame(1, 3, b"x" * 83), max_frame_bytes=100)[1].stop is Stop.END
+
+
+@pytest.mark.parametrize("second", [6, 7, 9])
+def test_transaction_ids_follow_each_other(second: int) -> None:
+    """One more for each frame."""
+    with pytest.raises(
+        MalformedEditsError, match=f"transaction {second} at byte 25 follows on transaction 7"
+    ):
+        read_segment(header() + frame(7, 24) + frame(second, 23))
+
+
+def test_the_first_frame_follows_on_what_was_read() -> None:
+    """A reader that goes on says after what."""
+    assert read_frames(FRAMES[1], after_txid=7).frames[0].txid == 8
+    with pytest.raises(MalformedEditsError, match="transaction 8 at byte 0 follows on transaction 5"):
+        read_frames(FRAMES[1], after_txid=5)
