@@ -124,6 +124,7 @@ def test_operators_see_a_namespace(zookeeper_server: ZooKeeperServer, tmp_path: 
         assert status["namenodes"][status["active"]]["http"] == said["namenode_http"]
         assert status["datanodes"][of_datanode["datanode"]]["record"]["http"] == of_datanode["datanode_http"]
         assert status["stats"]["operations"] == {"GETFILESTATUS refused": 1, "MKDIRS done": 1}
+        assert "<title>nncache namenode</title>" in page(said["admin"], "").body.decode()
         metrics = page(said["admin"], "metrics").body.decode()
         assert 'nncache_webhdfs_operations_total{operation="MKDIRS",outcome="done"} 1.0' in metrics
         assert "nncache_namespace_datanodes_live 1.0" in metrics

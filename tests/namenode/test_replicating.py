@@ -396,6 +396,20 @@ async def test_a_doubled_datanode_is_refused(tmp_path: Path, monkeypatch: pytest
             await cluster.start_datanode("copy")
 
 
+async def test_operators_see_what_is_queued(tmp_path: Path) -> None:
+    """Items, of all queues: a queue that each DataNode has is no item."""
+    async with several(tmp_path, datanodes=2) as cluster:
+        await cluster.write("/f")
+        await cluster.settle(3)
+        damage(cluster.datanodes[0], Path.unlink)
+        await cluster.datanodes[0].running.reporting.report()
+        observer = cluster.namenodes[0].running.observer
+        await observer.look()
+        shown = observer.seen.stats.queued
+        assert shown["block_reports"] > 0
+        assert sum(shown.values()) == len(await cluster.queued())
+
+
 # ---- broken variants -----------------------------------------------------------------------------------------------
 
 
