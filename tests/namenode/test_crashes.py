@@ -42,7 +42,7 @@ async def append(fixture: Fixture, path: str, data: bytes) -> None:
 
 
 async def go_on(fixture: Fixture, path: str, data: bytes) -> None:
-    """Write what a file lacks, as a client does whose DataNode has died: it ends the lease, and looks how far it came."""
+    """Write what a file lacks, as a client whose DataNode has died: it ends the lease, and looks how far it came."""
     if await fixture.namenode.traverse(fixture.root, path) is None:
         await upload(fixture, path, data)
         return
