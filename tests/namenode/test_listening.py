@@ -7,6 +7,7 @@ import pytest
 from aiohttp import web
 
 from nncache.namenode.listening import listening
+from tests.patience import HANG_S
 
 
 @pytest.mark.parametrize("turns", range(6))
@@ -24,7 +25,7 @@ async def test_no_connection_outlives_its_server(turns: int) -> None:
             for _ in range(turns):
                 await asyncio.sleep(0)
         try:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(HANG_S):
                 assert await asyncio.get_running_loop().sock_recv(client, 1) == b""
         except ConnectionResetError:
             pass
