@@ -4,6 +4,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, replace
 
 from nncache.admin.server import AdminServer, Page, as_json, daemon_pages
+from nncache.admin.status_page import StatusPage
 from nncache.metrics.metric import Daemon
 from nncache.metrics.page import Figures, MetricsPage
 from nncache.namenode.on_zookeeper import RunningDataNode, RunningNameNode
@@ -50,9 +51,13 @@ def admin_of(
     pages: tuple[Page, ...] = daemon_pages(
         readiness, "it serves: there is a connection to ZooKeeper", MetricsPage(daemon, figures).render
     )
+    status_page: StatusPage | None = None
     if isinstance(running, RunningNameNode):
         pages += (_status(running),)
-    server = AdminServer(endpoint, pages, lambda: readiness().state, title=f"nncache {daemon}")
+        status_page = StatusPage("namenode.html")
+    server = AdminServer(
+        endpoint, pages, lambda: readiness().state, title=f"nncache {daemon}", status_page=status_page
+    )
     return server
 
 

@@ -11,6 +11,9 @@ from nncache.hadoop.namespace import Namespace
 from nncache.namenode.node.namenode import NameNode
 
 _MAX_LINE: Final = 64 * 1024
+_SHUTDOWN_S: Final = 0.1
+_TURNS_OF_AN_ACCEPT: Final = 3
+"""Of the event loop, until a connection that was accepted is its server's."""
 
 
 @contextlib.asynccontextmanager
@@ -23,13 +26,19 @@ async def listening(
         return await answer(request)
 
     server = web.Server(ask, access_log=None, max_line_size=_MAX_LINE, max_field_size=_MAX_LINE)
-    runner = web.ServerRunner(server, shutdown_timeout=0.1)
-    await runner.setup()
+    loop = asyncio.get_running_loop()
+    listener = await loop.create_server(server, host, port)
     try:
-        await web.TCPSite(runner, host, port).start()
-        yield f"{host}:{runner.addresses[0][1]}"
+        yield f"{host}:{listener.sockets[0].getsockname()[1]}"
     finally:
-        await runner.cleanup()
+        # A listener that is closed while it accepts leaves that connection open (CPython issue 109564).
+        for each in listener.sockets:
+            loop.remove_reader(each.fileno())
+        for _ in range(_TURNS_OF_AN_ACCEPT):
+            await asyncio.sleep(0)
+        listener.close()
+        server.pre_shutdown()
+        await server.shutdown(_SHUTDOWN_S)
 
 
 @contextlib.asynccontextmanager

@@ -9,7 +9,7 @@ import pytest
 
 from nncache.admin.status_page import StatusPage, policy_of
 
-PAGES = ("proxy.html", "publisher.html")
+PAGES = ("namenode.html", "proxy.html", "publisher.html")
 
 
 def text_of(name: str) -> str:
@@ -95,7 +95,7 @@ def test_a_screen_reader_finds_its_way(name: str) -> None:
         if tag == "label":
             assert attributes["for"] in ids
     live = [attributes.get("id") for _, attributes in Elements(page).seen if "aria-live" in attributes]
-    assert live == [{"proxy.html": "gate", "publisher.html": "publishing"}[name]]
+    assert live == [{"namenode.html": "active", "proxy.html": "gate", "publisher.html": "publishing"}[name]]
     assert ("html", {"lang": "en"}) in Elements(page).seen
     assert ":focus-visible" in page
     assert "outline: none" not in page

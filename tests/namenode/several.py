@@ -197,6 +197,11 @@ class Several:
         namenode = self.namenodes[0].running.namenode
         return await namenode.blocks_of(namenode.caller(ROOT_USER), path)
 
+    async def exists(self, path: str) -> bool:
+        """Tell whether there is a file."""
+        namenode = self.namenodes[0].running.namenode
+        return await namenode.traverse(namenode.caller(ROOT_USER), path) is not None
+
     async def replicas(self, path: str) -> list[Replicas]:
         """Return where the blocks of a file are."""
         found = [await self._fs.resolver.replicas(block.id) for block in (await self.file(path)).blocks]

@@ -41,6 +41,16 @@ async def append(fixture: Fixture, path: str, data: bytes) -> None:
     await writer.close()
 
 
+async def go_on(fixture: Fixture, path: str, data: bytes) -> None:
+    """Write what a file lacks, as a client whose DataNode has died: it ends the lease, and looks how far it came."""
+    if await fixture.namenode.traverse(fixture.root, path) is None:
+        await upload(fixture, path, data)
+        return
+    while not await fixture.namenode.recover_lease(fixture.root, path, B):
+        await fixture.datanode.work()
+    await append(fixture, path, data[(await fixture.namenode.blocks_of(fixture.root, path)).length :])
+
+
 async def recover(fixture: Fixture) -> None:
     """Have the DataNode recover a block that was left, and cut another one."""
     await fixture.namenode.recover_lease(fixture.root, "/left", B)
@@ -110,6 +120,14 @@ OPERATIONS: dict[str, Step] = {
 
 ASKED_AGAIN = ("mkdirs", "add a block", "complete", "truncate at a block's end", "renew a lease")
 """Calls whose clients ask again when an answer has not come."""
+
+FOLLOWED: dict[str, tuple[str, Step]] = {
+    "an upload that is repeated": ("upload", OPERATIONS["upload"]),
+    "an upload that goes on": ("upload", lambda fixture: go_on(fixture, "/up", DATA)),
+    "an upload over a file that is repeated": ("upload over a file", OPERATIONS["upload over a file"]),
+    "an append that goes on": ("append", lambda fixture: go_on(fixture, "/d/f", DATA + DATA)),
+}
+"""Operations, and what their client does when it finds another DataNode."""
 
 
 async def contents(fixture: Fixture, path: str = "/") -> dict[str, object]:
@@ -212,13 +230,21 @@ async def outcome(directory: Path, base: Path, step: Step | None) -> tuple[dict[
 @pytest.mark.parametrize("name", OPERATIONS)
 async def test_an_operation_is_done_or_not(name: str, base: Path, tmp_path: Path) -> None:
     """After a crash at any transaction: the tree before it or after it, nothing orphaned, no data lost."""
-    await kill_at_each_transaction(name, base, tmp_path)
+    await kill_at_each_transaction(name, base=base, tmp_path=tmp_path)
 
 
-async def kill_at_each_transaction(name: str, base: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", FOLLOWED)
+async def test_what_a_client_follows_up_is_done(name: str, base: Path, tmp_path: Path) -> None:
+    """After a crash at any transaction of an upload: its data are there once, nothing orphaned, nothing else lost."""
+    await kill_at_each_transaction(*FOLLOWED[name], base=base, tmp_path=tmp_path)
+
+
+async def kill_at_each_transaction(
+    name: str, client: Step | None = None, *, base: Path, tmp_path: Path
+) -> None:
     """Kill a process before and after each transaction of an operation, and see what another finds.
 
-    Of an upload there may be a part: whole blocks, or what had arrived.
+    Of an upload there may be a part: whole blocks, or what had arrived. If its client follows it up, there is all.
     """
     before, _ = await outcome(tmp_path / "before", base, None)
     after, number = await outcome(tmp_path / "after", base, OPERATIONS[name])
@@ -227,11 +253,15 @@ async def kill_at_each_transaction(name: str, base: Path, tmp_path: Path) -> Non
         directory = tmp_path / f"{commit}-{kill_after}"
         kill(directory, base, name, commit, kill_after=kill_after)
         async with restarted(directory) as fixture:
+            if client is not None:
+                await client(fixture)
             await settle(fixture)
             assert await fixture.orphans() == [], (commit, kill_after)
             await quotas_are_right(fixture)
             found = await contents(fixture)
-        if number == 1:
+        if client is not None:
+            assert found == after, (commit, kill_after)
+        elif number == 1:
             assert found == (after if kill_after else before), kill_after
         else:
             assert_is_between(found, before, after)

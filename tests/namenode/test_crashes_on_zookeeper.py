@@ -6,7 +6,7 @@ import pytest
 
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.namenode import stores
-from tests.namenode.test_crashes import OPERATIONS, kill_at_each_transaction, make_base
+from tests.namenode.test_crashes import FOLLOWED, OPERATIONS, kill_at_each_transaction, make_base
 
 SOON = ("create", "delete a tree")
 """Operations of one or two transactions, which need not wait for the night."""
@@ -24,11 +24,18 @@ def base(zookeeper_server: ZooKeeperServer, tmp_path_factory: pytest.TempPathFac
 @pytest.mark.parametrize("name", SOON)
 async def test_an_operation_is_done_or_not(name: str, base: Path, tmp_path: Path) -> None:
     """After a crash at any transaction: the tree before it or after it, nothing orphaned, no data lost."""
-    await kill_at_each_transaction(name, base, tmp_path)
+    await kill_at_each_transaction(name, base=base, tmp_path=tmp_path)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(OPERATIONS.keys() - set(SOON)))
 async def test_each_operation_is_done_or_not(name: str, base: Path, tmp_path: Path) -> None:
     """The same of all others."""
-    await kill_at_each_transaction(name, base, tmp_path)
+    await kill_at_each_transaction(name, base=base, tmp_path=tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", FOLLOWED)
+async def test_what_a_client_follows_up_is_done(name: str, base: Path, tmp_path: Path) -> None:
+    """After a crash at any transaction of an upload: its data are there once, nothing orphaned, nothing else lost."""
+    await kill_at_each_transaction(*FOLLOWED[name], base=base, tmp_path=tmp_path)

@@ -6,6 +6,7 @@ import random
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,12 +24,15 @@ from nncache.namenode.node import claims, replicating
 from nncache.namenode.node.claims import Claims
 from nncache.namenode.node.fsck import fsck
 from nncache.namenode.node.leading import FencedZnodes, NotLeadingError
+from nncache.namenode.node.lease_clock import HARD_LIMIT_S
 from nncache.namenode.node.ledger import Ledger
 from tests.namenode.ensemble import DeadError
 from tests.namenode.fixture import HOST, ROOT_USER
 from tests.namenode.several import (
+    BLOCK,
     DATA,
     DEAD_S,
+    SOON_S,
     DataNodeProcess,
     NameNodeProcess,
     Several,
@@ -396,6 +400,20 @@ async def test_a_doubled_datanode_is_refused(tmp_path: Path, monkeypatch: pytest
             await cluster.start_datanode("copy")
 
 
+async def test_operators_see_what_is_queued(tmp_path: Path) -> None:
+    """Items, of all queues: a queue that each DataNode has is no item."""
+    async with several(tmp_path, datanodes=2) as cluster:
+        await cluster.write("/f")
+        await cluster.settle(3)
+        damage(cluster.datanodes[0], Path.unlink)
+        await cluster.datanodes[0].running.reporting.report()
+        observer = cluster.namenodes[0].running.observer
+        await observer.look()
+        shown = observer.seen.stats.queued
+        assert shown["block_reports"] > 0
+        assert sum(shown.values()) == len(await cluster.queued())
+
+
 # ---- broken variants -----------------------------------------------------------------------------------------------
 
 
@@ -514,6 +532,9 @@ async def test_of_two_that_claim_at_once_one_works(tmp_path: Path) -> None:
 # ---- kills ---------------------------------------------------------------------------------------------------------
 
 
+Step = Callable[[Several], Awaitable[None]]
+
+
 async def after_death(cluster: Several) -> None:
     """Have blocks of a dead DataNode to be copied."""
     await cluster.write("/f")
@@ -556,44 +577,131 @@ async def left_open(cluster: Several) -> None:
     await namenode.delete(namenode.caller(ROOT_USER), "/gone", recursive=False)
 
 
-STATES: dict[str, Callable[[Several], Awaitable[None]]] = {
-    "a dead DataNode": after_death,
-    "other replicas wanted": too_few_and_too_many,
-    "damaged replicas": damaged,
-    "left open": left_open,
+def upload(replication: int) -> Step:
+    """Upload /f through the first DataNode."""
+    return lambda cluster: cluster.write("/f", replication=replication)
+
+
+async def append(cluster: Several, data: bytes = DATA[: BLOCK + 1000]) -> None:
+    """Append to /f, through the first DataNode that holds its last block, as a NameNode redirects it."""
+    root = cluster.namenodes[0].running.namenode.caller(ROOT_USER)
+    *_, holders = [names(cluster.datanodes), *await cluster.held("/f")]
+    datanode = next(each for each in cluster.datanodes if each.name in holders)
+    upload = await datanode.running.datanode.append(root, "/f", HOST)
+    await upload.write(data)
+    await upload.close()
+
+
+async def written(cluster: Several) -> None:
+    """Have a file, with a block that is not full at its end."""
+    await cluster.write("/f")
+
+
+async def repeat(cluster: Several) -> None:
+    """Upload /f once more, through another DataNode."""
+    await cluster.write("/f", via=1)
+
+
+def go_on(whole: bytes) -> Step:
+    """Write what /f lacks through another DataNode, when its lease is recovered; without /f, all of it."""
+
+    async def write(cluster: Several) -> None:
+        namenode = cluster.namenodes[0].running.namenode
+        root = namenode.caller(ROOT_USER)
+        if not await cluster.exists("/f"):
+            await cluster.write("/f", whole, via=1)
+            return
+        turns = int(2 * DEAD_S / SOON_S)  # what only the dead may have is waited for until they are dead
+        while not await namenode.recover_lease(root, "/f", "other"):
+            turns -= 1
+            assert turns > 0, "the lease has no end"
+            await cluster.settle(1)
+        await append(cluster, whole[(await cluster.file("/f")).length :])
+
+    return write
+
+
+async def nothing(cluster: Several) -> None:
+    """Do nothing."""
+    del cluster
+
+
+async def leave(cluster: Several) -> None:
+    """Let the hard limit of what is open pass."""
+    await cluster.turn()
+    cluster.clock.advance(HARD_LIMIT_S + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a process is killed in, and what its client does then."""
+
+    prepare: Step = nothing
+    run: Step = lambda cluster: cluster.settle(6)
+    client: Step = nothing
+    data: bytes = DATA  # of /f at last
+    is_whole: bool = True  # no part of that is enough
+
+
+STATES: dict[str, Work] = {
+    "a dead DataNode": Work(prepare=after_death),
+    "other replicas wanted": Work(prepare=too_few_and_too_many),
+    "damaged replicas": Work(prepare=damaged),
+    "left open": Work(prepare=left_open, data=DATA[:1000]),
 }
+UPLOADS: dict[str, Work] = {
+    "an upload that is repeated": Work(run=upload(3), client=repeat),
+    "an upload to one replica that is repeated": Work(run=upload(1), client=repeat),
+    "an upload that goes on": Work(run=upload(3), client=go_on(DATA)),
+    "an upload that is left": Work(run=upload(3), client=leave, is_whole=False),
+    "an upload over a file that is repeated": Work(prepare=written, run=upload(3), client=repeat),
+    "an append that goes on": Work(
+        prepare=written,
+        run=append,
+        client=go_on(DATA + DATA[: BLOCK + 1000]),
+        data=DATA + DATA[: BLOCK + 1000],
+    ),
+}
+"""Through the first DataNode, which is killed."""
 
 
 async def killed(
-    directory: Path, name: str, victim: int | None, commit: int, *, is_carried_out: bool
+    directory: Path, work: Work, victim: int | None, commit: int, *, is_carried_out: bool
 ) -> bool:
-    """Kill a NameNode (None) or a DataNode at a transaction of its work, and let others go on; tell whether it died."""
+    """Kill a NameNode (None) or a DataNode at a transaction of its work, and let others go on; tell whether it died.
+
+    A DataNode is back when its client has gone on.
+    """
     async with several(directory, namenodes=2, datanodes=5, seed=commit) as cluster:
-        await STATES[name](cluster)
+        await work.prepare(cluster)
         process: NameNodeProcess | DataNodeProcess = cluster.namenodes[0]
         if victim is not None:
             process = cluster.datanodes[victim % len(cluster.datanodes)]
         process.member.die_at = (process.member.commits + commit, is_carried_out)
         with suppress(DeadError):
-            await cluster.settle(6)
+            await work.run(cluster)
         process.member.die_at = None
         is_dead = process.member.is_dead
         if is_dead:
             await cluster.kill(process)
+            await work.client(cluster)
             if isinstance(process, DataNodeProcess):
                 await cluster.start_datanode(process.directory.name)
         await cluster.settle(12)
-        assert await cluster.wrong() == [], (name, victim, commit, is_carried_out)
-        assert (await cluster.opened("/f"))[:1000] == DATA[:1000]
+        assert await cluster.wrong() == [], (victim, commit, is_carried_out)
+        found = await cluster.opened("/f") if await cluster.exists("/f") else b""
+        assert found == work.data or (not work.is_whole and work.data.startswith(found)), (
+            f"{len(found)} bytes: {victim}, {commit}, {is_carried_out}"
+        )
         return is_dead
 
 
-async def kill_at_each(directory: Path, name: str, victim: int | None, commits: range) -> int:
+async def kill_at_each(directory: Path, work: Work, victim: int | None, commits: range) -> int:
     """Kill one at each of these transactions, before and after it; return how often that came about."""
     done = 0
     for commit, is_carried_out in itertools.product(commits, (False, True)):
         place = directory / f"{victim}-{commit}-{is_carried_out}"
-        if not await killed(place, name, victim, commit, is_carried_out=is_carried_out):
+        if not await killed(place, work, victim, commit, is_carried_out=is_carried_out):
             break
         done += 1
     return done
@@ -604,16 +712,53 @@ async def test_one_that_is_killed_is_followed(name: str, tmp_path: Path) -> None
     """At some transaction of its work: nothing is lost, and no item of a queue is without an end."""
     rng = random.Random()
     first = rng.randrange(2)
-    assert await kill_at_each(tmp_path, name, None, range(first, first + 1)) > 0
-    await kill_at_each(tmp_path, name, rng.randrange(5), range(1))
+    assert await kill_at_each(tmp_path, STATES[name], None, range(first, first + 1)) > 0
+    await kill_at_each(tmp_path, STATES[name], rng.randrange(5), range(1))
+
+
+@pytest.mark.parametrize("name", UPLOADS)
+async def test_a_datanode_that_is_killed_in_an_upload_is_followed(name: str, tmp_path: Path) -> None:
+    """At some of its transactions: what the client follows up is there, and the rest has an end."""
+    first = random.randrange(5)
+    assert await kill_at_each(tmp_path, UPLOADS[name], 0, range(first, first + 1)) > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", UPLOADS)
+async def test_a_datanode_that_is_killed_at_each_transaction_is_followed(name: str, tmp_path: Path) -> None:
+    """At each of an upload's."""
+    assert await kill_at_each(tmp_path, UPLOADS[name], 0, range(1000)) > 4
+
+
+async def test_a_recovery_ends_when_those_it_waits_for_are_dead(tmp_path: Path) -> None:
+    """The one that took the upload, killed when the block was placed: the others have nothing of it."""
+    assert await killed(tmp_path, UPLOADS["an upload that goes on"], 0, 2, is_carried_out=True)
+
+
+async def test_a_recovery_waits_for_the_only_one_that_may_have_a_byte(tmp_path: Path) -> None:
+    """Also when it is dead: the file is whole when it returns."""
+    async with several(tmp_path, datanodes=2) as cluster:
+        upload = await cluster.begin("/f", replication=1)
+        await upload.write(DATA[:1000])
+        dead = cluster.datanodes[0]
+        await cluster.kill(dead)
+        await cluster.die()
+        namenode = cluster.namenodes[0].running.namenode
+        assert not await namenode.recover_lease(namenode.caller(ROOT_USER), "/f", "other")
+        await cluster.settle(3)
+        assert (await cluster.file("/f")).is_open
+        await cluster.start_datanode(dead.directory.name)
+        await cluster.settle()
+        assert await cluster.opened("/f") == DATA[:1000]
+        assert await cluster.wrong() == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", STATES)
 async def test_one_that_is_killed_at_each_transaction_is_followed(name: str, tmp_path: Path) -> None:
     """At each of all, of a NameNode and of each DataNode."""
-    assert await kill_at_each(tmp_path, name, None, range(1000)) > 1
-    assert sum([await kill_at_each(tmp_path, name, victim, range(1000)) for victim in range(5)]) > 1
+    assert await kill_at_each(tmp_path, STATES[name], None, range(1000)) > 1
+    assert sum([await kill_at_each(tmp_path, STATES[name], each, range(1000)) for each in range(5)]) > 1
 
 
 async def test_work_whose_replies_are_lost_is_done_once(tmp_path: Path) -> None:

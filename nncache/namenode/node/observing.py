@@ -11,7 +11,7 @@ from nncache.coordination.zookeeper import Znodes
 from nncache.hadoop import feed_znodes
 from nncache.namenode.namespace import layout
 
-PER_DATANODE: Final = frozenset({"delete", "replicate"})
+PER_DATANODE: Final = frozenset({"block_reports", "delete", "replicate"})
 """Queues that have a znode for each DataNode, and their items below."""
 
 SHOWN: Final = 100

@@ -122,6 +122,9 @@ class Replicating:
         """Do what is to be done each second. Raises NotLeadingError."""
         for datanode in sorted(self.dead):
             await self._bury(datanode)
+        for name in (await self._own.children(layout.RECOVER))[:_AT_ONCE] if self.dead else ():
+            with self._costing_itself(f"{layout.RECOVER}/{name}"), suppress(ZnodeError):
+                await self._recover_without_the_dead(int(name))
         items = sorted(await self._own.children(layout.WAIT_FOR_ACKS))
         self._whole_since = {name: at for name, at in self._whole_since.items() if name in items}
         behind = [name for name in items if name > self._after]
@@ -242,6 +245,28 @@ class Replicating:
         except ZnodeError:
             return  # it has returned, or the next turn goes on
         self._buried[death] = -1
+
+    async def _recover_without_the_dead(self, block: int) -> None:
+        """Have the recovery of a block that was never whole not wait for the dead, if others were to hold it, too.
+
+        They may have something of it, so until then it waits for them; but a file has to be closed at some time.
+        """
+        replicas = await self._resolver.replicas(block)
+        inode = None if replicas is None else await self._resolver.inode(replicas.location.file)
+        if replicas is None or inode is None:
+            return
+        left = tuple(name for name in replicas.location.targets if name not in self.dead)
+        gone = [name for name in replicas.location.targets if name in self.dead]
+        is_new = any(each.id == block and each.length == 0 for each in inode.blocks)
+        if not gone or not is_new or self._fleet.there.keys().isdisjoint(left):
+            return
+        paths = [path for name in gone for path in (layout.health(name), layout.heartbeat(name))]
+        read = await self._own.get_many(paths)
+        if any(heartbeat is not None for heartbeat in read[1::2]):
+            return
+        guards = [Check(record.path, record.version) for record in read[::2] if record is not None]
+        location = msgspec.structs.replace(replicas.location, targets=left)
+        await self._own.commit([*guards, SetData(layout.location(block), encode(location), replicas.version)])
 
     async def _empty(self, datanode: str, number: int, guard: Operation) -> None:
         while True:
