@@ -56,8 +56,9 @@ version=$("$PYTHON" -c 'import tomllib; print(tomllib.load(open("pyproject.toml"
 "$build/tools/bin/python" -m build --outdir "$dist" . >"$build/build.log" 2>&1 || fail "see $build/build.log"
 wheel=$dist/nncache-$version-py3-none-any.whl
 
-# ---- wheelhouse: what has no wheel on the index (pure-sasl, gssapi) is built here
-"$build/tools/bin/python" -m pip wheel --quiet --disable-pip-version-check --wheel-dir "$build/wheelhouse" "$wheel[$EXTRAS]"
+# ---- wheelhouse: what has no wheel on the index (pure-sasl, gssapi) is built here, without the
+# library path of the Python that builds it
+LDSHARED='cc -shared' "$build/tools/bin/python" -m pip wheel --quiet --disable-pip-version-check --wheel-dir "$build/wheelhouse" "$wheel[$EXTRAS]"
 tag=$("$build/tools/bin/python" -c \
 	'import sys, sysconfig; print("cp%d%d-" % sys.version_info[:2] + sysconfig.get_platform().replace("-", "_"))')
 tar --sort=name --owner=0 --group=0 --mtime="@$SOURCE_DATE_EPOCH" -C "$build" \
@@ -76,7 +77,7 @@ python=$("$build/venv/bin/python" -c 'import sys; print("python%d.%d" % sys.vers
 mkdir -p "$program/bin" "$program/lib/$python" "$root/usr/bin"
 cp -a "$build/venv/lib/$python/site-packages" "$program/lib/$python/"
 find "$program" -name '*.so' -exec strip --strip-unneeded {} +
-find "$program" -name '*.so' -exec chmod 644 {} +
+find "$program/lib" -type f -exec chmod 644 {} +
 printf 'home = /usr/bin\ninclude-system-site-packages = false\n' >"$program/pyvenv.cfg"
 ln -s "/usr/bin/$python" "$program/bin/python"
 sed '1s|^#!.*|#!/usr/lib/nncache/bin/python -I|' "$build/venv/bin/nncache" >"$program/bin/nncache"
@@ -90,12 +91,16 @@ install -D -m 644 "$files/nncache.toml" "$root/etc/nncache/nncache.toml"
 install -D -m 644 "$files/nncache.logrotate" "$root/etc/logrotate.d/nncache"
 install -D -m 644 -t "$root/usr/share/nncache/prometheus" deploy/prometheus/*
 install -D -m 644 -t "$root/usr/share/nncache/grafana" deploy/grafana/dashboards/*
-doc=$root/usr/share/doc/nncache
-install -D -m 644 -t "$doc" docs/*.md "$files/copyright" "$dist/nncache-$version.cdx.json"
-mv "$doc/nncache-$version.cdx.json" "$doc/nncache.cdx.json"
-gzip -9n <CHANGELOG.md >"$doc/changelog.gz"
-printf 'nncache (%s-1) stable; urgency=medium\n\n  * See changelog.gz.\n\n -- nncache maintainers <maintainers@nncache.example.com>  %s\n' \
-	"$version" "$(date -R -u -d "@$SOURCE_DATE_EPOCH")" | gzip -9n >"$doc/changelog.Debian.gz"
+install -D -m 644 -t "$root/doc" docs/*.md "$files/copyright"
+install -m 644 "$dist/nncache-$version.cdx.json" "$root/doc/nncache.cdx.json"
+gzip -9n <CHANGELOG.md >"$root/doc/changelog.gz"
+cat >changelog.yaml <<END
+- semver: $version-1
+  date: $(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)
+  packager: nncache maintainers <maintainers@nncache.example.com>
+  deb: {urgency: medium, distributions: [stable]}
+  changes: [{note: See changelog.gz}]
+END
 mkdir -p "$root/usr/share/man/man1" "$root/usr/share/bash-completion/completions" \
 	"$root/usr/share/zsh/vendor-completions" "$root/usr/share/fish/vendor_completions.d"
 PYTHONPATH=$build/venv/lib/$python/site-packages "$build/tools/bin/python" tools/release/man_pages.py \
