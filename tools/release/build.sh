@@ -31,7 +31,7 @@ need cc 'gssapi is compiled: apt-get install libkrb5-dev gcc python3-dev'
 [ -z "$(git status --porcelain --untracked-files=no)" ] ||
 	echo 'make release: builds HEAD; changes that are not committed are left out' >&2
 
-rm -rf "$dist" "$build/source" "$build/wheelhouse" "$build/venv" "$build/root"
+rm -rf "$dist" "$build/source" "$build/wheelhouse" "$build/venv"
 mkdir -p "$dist" "$build/source" "$build/wheelhouse"
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
@@ -58,7 +58,7 @@ wheel=$dist/nncache-$version-py3-none-any.whl
 
 # ---- wheelhouse: what has no wheel on the index (pure-sasl, gssapi) is built here, without the
 # library path of the Python that builds it
-LDSHARED='cc -shared' "$build/tools/bin/python" -m pip wheel --quiet --disable-pip-version-check --wheel-dir "$build/wheelhouse" "$wheel[$EXTRAS]"
+LDSHARED='cc -shared' "$build/tools/bin/python" -m pip wheel --quiet --disable-pip-version-check --cache-dir "$build/pip-cache" --wheel-dir "$build/wheelhouse" "$wheel[$EXTRAS]"
 tag=$("$build/tools/bin/python" -c \
 	'import sys, sysconfig; print("cp%d%d-" % sys.version_info[:2] + sysconfig.get_platform().replace("-", "_"))')
 tar --sort=name --owner=0 --group=0 --mtime="@$SOURCE_DATE_EPOCH" -C "$build" \
@@ -72,7 +72,7 @@ tar --sort=name --owner=0 --group=0 --mtime="@$SOURCE_DATE_EPOCH" -C "$build" \
 	--output-file "$dist/nncache-$version.cdx.json" "$build/venv/bin/python"
 
 # ---- the tree of the packages
-root=$build/root program=$build/root/usr/lib/nncache
+root=$build/source/root program=$build/source/root/usr/lib/nncache
 python=$("$build/venv/bin/python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
 mkdir -p "$program/bin" "$program/lib/$python" "$root/usr/bin"
 cp -a "$build/venv/lib/$python/site-packages" "$program/lib/$python/"
@@ -91,9 +91,10 @@ install -D -m 644 "$files/nncache.toml" "$root/etc/nncache/nncache.toml"
 install -D -m 644 "$files/nncache.logrotate" "$root/etc/logrotate.d/nncache"
 install -D -m 644 -t "$root/usr/share/nncache/prometheus" deploy/prometheus/*
 install -D -m 644 -t "$root/usr/share/nncache/grafana" deploy/grafana/dashboards/*
-install -D -m 644 -t "$root/doc" docs/*.md "$files/copyright"
-install -m 644 "$dist/nncache-$version.cdx.json" "$root/doc/nncache.cdx.json"
-gzip -9n <CHANGELOG.md >"$root/doc/changelog.gz"
+doc=$root/usr/share/doc/nncache
+install -D -m 644 -t "$doc" docs/*.md "$files/copyright"
+install -m 644 "$dist/nncache-$version.cdx.json" "$doc/nncache.cdx.json"
+gzip -9n <CHANGELOG.md >"$doc/changelog.gz"
 cat >changelog.yaml <<END
 - semver: $version-1
   date: $(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)
@@ -112,7 +113,7 @@ gzip -9n "$root/usr/share/man/man1"/*
 find "$root" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 
 # ---- packages
-export RELEASE_ROOT=$root RELEASE_VERSION=$version RELEASE_PYTHON=$python
+export RELEASE_VERSION=$version RELEASE_PYTHON=$python
 RELEASE_ARCH=$(go env GOARCH)
 RELEASE_GLIBC=$(find "$program" -name '*.so' -exec objdump -T {} + | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1)
 export RELEASE_ARCH RELEASE_GLIBC=${RELEASE_GLIBC#GLIBC_}
