@@ -11,7 +11,6 @@ PYTHON=${PYTHON:-python3}
 SITE=${SITE:-https://nncache.example.com}
 SOURCE=${SOURCE:-$SITE/source}
 EXTRAS=dns,kerberos # of what the wheelhouse and the packages hold; advise's PySpark is 400 MB, and is not in it
-NFPM=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2 # 2.46 needs modules that not every proxy has
 HELM=helm.sh/helm/v3/cmd/helm@v3.21.4
 export GOBIN=$PWD/build/release/bin GOFLAGS=-mod=mod
 build=$PWD/build/release dist=$PWD/dist
@@ -21,7 +20,9 @@ fail() {
 	exit 1
 }
 need() { command -v "$1" >/dev/null || fail "$1 is missing: $2"; }
-need go 'Go 1.25 or newer builds nfpm and helm (Debian: golang-go, of backports for Debian 12)'
+need go 'Go 1.25 or newer builds helm (Debian 12: golang-go of backports)'
+need dpkg-deb 'apt-get install dpkg'
+need rpmbuild 'apt-get install rpm'
 need strip 'apt-get install binutils'
 need krb5-config 'gssapi is compiled: apt-get install libkrb5-dev gcc python3-dev'
 need cc 'gssapi is compiled: apt-get install libkrb5-dev gcc python3-dev'
@@ -40,7 +41,6 @@ export SOURCE_DATE_EPOCH
 [ -x "$build/tools/bin/python" ] || "$PYTHON" -m venv "$build/tools"
 "$build/tools/bin/pip" install --quiet --disable-pip-version-check \
 	'build>=1.3,<2' 'click-man>=0.6,<0.7' 'cyclonedx-bom>=7.3,<8' 'setuptools>=77,<83' wheel
-[ -x "$GOBIN/nfpm" ] || go install "$NFPM"
 [ -x "$GOBIN/helm" ] || go install "$HELM"
 
 # ---- the source, with links that hold outside of the repository
@@ -79,7 +79,7 @@ cp -a "$build/venv/lib/$python/site-packages" "$program/lib/$python/"
 find "$program" -name '*.so' -exec strip --strip-unneeded {} +
 find "$program/lib" -type f -exec chmod 644 {} +
 printf 'home = /usr/bin\ninclude-system-site-packages = false\n' >"$program/pyvenv.cfg"
-ln -s "/usr/bin/$python" "$program/bin/python"
+ln -s "../../../bin/$python" "$program/bin/python"
 sed '1s|^#!.*|#!/usr/lib/nncache/bin/python -I|' "$build/venv/bin/nncache" >"$program/bin/nncache"
 chmod 755 "$program/bin/nncache"
 ln -s ../lib/nncache/bin/nncache "$root/usr/bin/nncache"
@@ -95,13 +95,6 @@ doc=$root/usr/share/doc/nncache
 install -D -m 644 -t "$doc" docs/*.md "$files/copyright"
 install -m 644 "$dist/nncache-$version.cdx.json" "$doc/nncache.cdx.json"
 gzip -9n <CHANGELOG.md >"$doc/changelog.gz"
-cat >changelog.yaml <<END
-- semver: $version-1
-  date: $(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)
-  packager: nncache maintainers <maintainers@nncache.example.com>
-  deb: {urgency: medium, distributions: [stable]}
-  changes: [{note: See changelog.gz}]
-END
 mkdir -p "$root/usr/share/man/man1" "$root/usr/share/bash-completion/completions" \
 	"$root/usr/share/zsh/vendor-completions" "$root/usr/share/fish/vendor_completions.d"
 PYTHONPATH=$build/venv/lib/$python/site-packages "$build/tools/bin/python" tools/release/man_pages.py \
@@ -113,13 +106,7 @@ gzip -9n "$root/usr/share/man/man1"/*
 find "$root" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 
 # ---- packages
-export RELEASE_VERSION=$version RELEASE_PYTHON=$python
-RELEASE_ARCH=$(go env GOARCH)
-RELEASE_GLIBC=$(find "$program" -name '*.so' -exec objdump -T {} + | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1)
-export RELEASE_ARCH RELEASE_GLIBC=${RELEASE_GLIBC#GLIBC_}
-for packager in deb rpm; do
-	"$GOBIN/nfpm" package --config "$files/nfpm.yaml" --packager "$packager" --target "$dist/"
-done
+tools/release/packages.sh "$root" "$version" "$dist"
 
 # ---- chart
 if [ -d deploy/helm/nncache ]; then

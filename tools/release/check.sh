@@ -151,14 +151,9 @@ serves sdist /opt/nncache/bin/nncache proxy --config /tmp/nncache.toml
 # ---- the .deb, after a lower version whose settings were changed
 fresh deb
 lower=$work/lower
-mkdir -p "$lower"
-older() { # the same tree as a lower version
-	(cd build/release/source &&
-		RELEASE_VERSION=0.0.1 RELEASE_ARCH=$(go env GOARCH) RELEASE_PYTHON=python3.11 RELEASE_GLIBC=2.17 \
-			../bin/nfpm package --config deploy/packages/nfpm.yaml --packager "$1" --target "$lower/nncache.$1" >/dev/null)
-}
-older deb
-cp "$lower/nncache.deb" "$root/tmp/lower.deb"
+rm -rf "$lower" && mkdir -p "$lower" # the same tree
+(cd build/release/source && SOURCE_DATE_EPOCH=1 tools/release/packages.sh "$PWD/root" 0.0.1 "$lower")
+cp "$lower"/*.deb "$root/tmp/lower.deb"
 cp "$deb" "$root/tmp/nncache.deb"
 offline dpkg --install /tmp/lower.deb >"$work/deb.install" 2>&1 || fail "dpkg: see $work/deb.install"
 conf=$root/etc/nncache/nncache.toml
@@ -181,8 +176,7 @@ say 'deb: purged'
 
 # ---- the .rpm: by rpm itself in the same Debian, whose rpm database knows none of its dependencies (hence --nodeps)
 fresh rpm
-older rpm
-cp "$lower/nncache.rpm" "$root/tmp/lower.rpm"
+cp "$lower"/*.rpm "$root/tmp/lower.rpm"
 cp "$rpm" "$root/tmp/nncache.rpm"
 offline rpm --initdb
 offline rpm --install --nodeps /tmp/lower.rpm >"$work/rpm.install" 2>&1 || fail "rpm: see $work/rpm.install"
