@@ -109,10 +109,8 @@ find "$root" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 tools/release/packages.sh "$root" "$version" "$dist"
 
 # ---- chart
-if [ -d deploy/helm/nncache ]; then
-	"$GOBIN/helm" package deploy/helm/nncache --version "$version" --app-version "$version" --destination "$dist"
-	mv "$dist/nncache-$version.tgz" "$dist/nncache-chart-$version.tgz"
-fi
+"$GOBIN/helm" package deploy/helm/nncache --version "$version" --app-version "$version" --destination "$dist" >/dev/null
+mv "$dist/nncache-$version.tgz" "$dist/nncache-chart-$version.tgz"
 
 cd "$dist"
 sha256sum -- * >"$build/SHA256SUMS"
