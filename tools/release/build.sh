@@ -97,7 +97,7 @@ install -m 644 "$dist/nncache-$version.cdx.json" "$doc/nncache.cdx.json"
 gzip -9n <CHANGELOG.md >"$doc/changelog.gz"
 mkdir -p "$root/usr/share/man/man1" "$root/usr/share/bash-completion/completions" \
 	"$root/usr/share/zsh/vendor-completions" "$root/usr/share/fish/vendor_completions.d"
-PYTHONPATH=$build/venv/lib/$python/site-packages "$build/tools/bin/python" tools/release/man_pages.py \
+PYTHONPATH=$build/venv/lib/$python/site-packages "$build/tools/bin/python" tools/man_pages.py \
 	"$root/usr/share/man/man1" "$version"
 gzip -9n "$root/usr/share/man/man1"/*
 "$build/venv/bin/nncache" completion bash >"$root/usr/share/bash-completion/completions/nncache"
