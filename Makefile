@@ -28,7 +28,7 @@ READY := .venv/.installed
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help test advise advise-loop test-changed check nightly $(NIGHTLY) demo lint format types imports bench bench-pollers bench-http bench-growth bench-connects bench-light bench-memory bench-namenode bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting
+.PHONY: help test advise advise-loop test-changed check nightly $(NIGHTLY) demo lint format types imports bench bench-pollers bench-http bench-growth bench-connects bench-light bench-memory bench-namenode bench-secure docs site dashboards dashboards-json proto release release-check clean bench-events bench-inotify bench-waiting
 
 # Lines that `make advise` generates.
 LINES ?= 10000000
@@ -164,6 +164,12 @@ dashboards: $(READY) ## Run a real cluster under load with Prometheus, and say w
 
 dashboards-json: $(READY) ## Write the Grafana dashboards in deploy/grafana/dashboards from the code
 	$(BIN)/python -m tools.dashboards.files
+
+release: ## Build wheel, sdist, wheelhouse, .deb, .rpm, Helm chart, SBOM and checksums of HEAD into dist/ (SITE=, SOURCE=: where pages and repository are published)
+	PYTHON=$(PYTHON) SITE=$(SITE) SOURCE=$(SOURCE) tools/release/build.sh
+
+release-check: $(RUNS) ## Install each artefact of dist/ in an empty Debian without a network, run it before a NameNode, upgrade and remove it (root; about 3 minutes)
+	tools/release/check.sh
 
 # Of its own and pinned: what a newer compiler writes, the oldest protobuf that pyproject.toml allows could not read.
 .venv-proto/.installed: Makefile

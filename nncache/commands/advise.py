@@ -117,7 +117,7 @@ def advise(  # noqa: PLR0913 - one for each option
         library = (exc.name or "").partition(".")[0]
         if library not in _LIBRARIES:
             raise
-        raise StartError(f"nncache advise needs {library}: pip install 'nncache[advisor]'") from exc
+        raise StartError(f"nncache advise needs {library}: pip install '.[advisor]' in the checkout") from exc
     order = command.Order(
         inputs=inputs,
         out=out,

@@ -175,5 +175,5 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (
         1,
-        "nncache: nncache advise needs pyspark: pip install 'nncache[advisor]'\n",
+        "nncache: nncache advise needs pyspark: pip install '.[advisor]' in the checkout\n",
     )

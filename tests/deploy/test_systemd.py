@@ -24,7 +24,7 @@ def installed(unit: Path, directory: Path) -> Path:
     """Return the unit with a program that is there."""
     copy = directory / unit.name
     program = Path(sys.executable).with_name("nncache")
-    copy.write_text(unit.read_text().replace("/opt/nncache/bin/nncache", str(program)))
+    copy.write_text(unit.read_text().replace("/usr/bin/nncache", str(program)))
     return copy
 
 

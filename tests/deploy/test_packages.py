@@ -1,0 +1,67 @@
+"""What packages and the chart name: settings, units, flags, the version; `make release-check` runs them."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from nncache.settings.commands import PROXY, PUBLISHER, load_settings
+from nncache.settings.forms import Form
+from tests.house.tree import ROOT
+
+DEPLOY = ROOT / "deploy"
+CHART = DEPLOY / "helm" / "nncache"
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+def test_the_default_settings_are_good(tmp_path: Path) -> None:
+    """As installed, where every key is a comment, and with all of them taken out of their comments."""
+    installed = DEPLOY / "packages" / "nncache.toml"
+    text = re.sub(r"^# (\w+ = )", r"\1", installed.read_text(), flags=re.MULTILINE)
+    (tmp_path / "nncache.toml").write_text(text)
+    assert len(tomllib.loads(text)) == 4
+    assert tomllib.loads(installed.read_text()) == {}
+    load_settings(PROXY, installed, {})
+    assert (
+        load_settings(PROXY, tmp_path / "nncache.toml", {"hadoop_conf_dir": ""}).proxy.listen
+        == "0.0.0.0:9871"
+    )
+
+
+@pytest.mark.parametrize("script", ["postinstall.sh", "preremove.sh"])
+def test_scripts_name_units_that_are_there(script: str) -> None:
+    """Or systemctl would fail, and the upgrade with it."""
+    units = {path.name for path in (DEPLOY / "systemd").iterdir()}
+    text = (DEPLOY / "packages" / script).read_text()
+    named = re.findall(r"nncache-[\w.]+", text)
+    assert named
+    assert {name if "." in name else f"{name}.service" for name in named} <= units
+
+
+@pytest.mark.parametrize("form", [PROXY, PUBLISHER], ids=lambda form: form.command)
+def test_the_charts_settings_and_flags_are_good(form: Form[Any], tmp_path: Path) -> None:
+    """Those of values.yaml for the proxy and the publisher, with the flags of their pods."""
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    (tmp_path / "nncache.toml").write_text(values["settings"])
+    assert load_settings(form, tmp_path / "nncache.toml", {})
+    flags = re.findall(r"^ +- --([\w-]+)", (CHART / "templates" / "_helpers.tpl").read_text(), re.MULTILINE)
+    known = {"config", *form.keys} | ({"listen", "lame_duck_s"} if form is PUBLISHER else set())
+    assert {flag.replace("-", "_") for flag in flags} <= known
+
+
+def test_the_chart_gives_a_stop_the_time_that_it_needs() -> None:
+    """The lame-duck time and the draining fit in."""
+    proxy = yaml.safe_load((CHART / "values.yaml").read_text())["proxy"]
+    drain = float(PROXY.keys["drain_timeout_s"].default)  # type: ignore[arg-type]  # a number, as all of its kind
+    assert proxy["lameDuckSeconds"] + drain < proxy["terminationGracePeriodSeconds"]
+
+
+def test_all_manifests_are_of_this_version() -> None:
+    """The chart, and the image of the plain manifest."""
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert (chart["version"], chart["appVersion"]) == (VERSION, VERSION)
+    images = re.findall(r"image: nncache:(\S+)", (DEPLOY / "kubernetes" / "nncache.yaml").read_text())
+    assert images == [VERSION, VERSION]
