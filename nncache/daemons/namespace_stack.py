@@ -33,6 +33,7 @@ from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
 from nncache.invalidation.consumer import Consumer
 from nncache.invalidation.settings import FEED, ZOOKEEPER
+from nncache.invalidation.journal.access import journal_access
 from nncache.invalidation.stream import ChannelSetup, load_stream_class
 from nncache.proxy.answers import Answers
 from nncache.proxy.auditor import Auditor
@@ -110,6 +111,8 @@ class NamespaceStack:
             clock=clock,
             login=security.login,
             feed=settings.feed,
+            edits=settings.edits,
+            journal=journal_access(settings.edits, settings.namenodes, security.identity, security.web),
         )
         self._stream = load_stream_class(settings.channel_name)(setup)
         self.consumer = Consumer(self.cache, self._stream, clock)

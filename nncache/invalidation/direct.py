@@ -1,9 +1,9 @@
-"""Channels of a proxy that reads the edits itself: from the NameNode, or from the feed of a namespace in ZooKeeper."""
+"""Channels of a proxy that reads the edits itself: from the NameNode or JournalNodes, or from a feed in ZooKeeper."""
 
 from collections import deque
 
-from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.edits.source import EditsSource
+from nncache.invalidation.journal.choice import edits_of
 from nncache.invalidation.stats import ChannelStats
 from nncache.invalidation.stream import (
     ChannelSetup,
@@ -75,7 +75,11 @@ class EditsInputStream(InotifyEventInputStream):
 
 
 class DirectInotifyEventInputStream(EditsInputStream):
-    """The stream of the active NameNode's edits, by polling getEditsFromTxid; each poll is the freshness probe."""
+    """The stream of the edits of `edits_source`; each poll is the freshness probe."""
 
     def __init__(self, setup: ChannelSetup) -> None:
-        super().__init__(PolledEdits(setup.namenodes, setup.polling, setup.clock))
+        super().__init__(
+            edits_of(
+                setup.namenodes, setup.edits, setup.polling, setup.journal, setup.clock, at_first_sight=True
+            )
+        )

@@ -67,7 +67,7 @@ class RpcConnection:
             it is still the one that the HTTP address serves.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword only
         self,
         address: str,
         user: str,
