@@ -1,12 +1,12 @@
-"""What an event makes stale: the one table.
+"""What an event, or a transaction of the edit log, makes stale: the one table.
 
 `hadoop/effects.py` says the same of calls. Source: the measured table "What each event can have changed" (Hadoop 3.4.1
-and 3.5.0). Where something is not certain the answer is the larger one: a change too many costs a call to the NameNode,
-one too few is a stale answer.
+and 3.5.0), and for transactions without an event FSEditLogLoader of Hadoop 2.10.2 to 3.5.0. Where something is not
+certain the answer is the larger one: a change too many costs a call to the NameNode, one too few is a stale answer.
 """
 
-from collections.abc import Iterator
-from typing import Final, assert_never
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeAlias, assert_never
 
 from nncache.hadoop.change import (
     AccessChanged,
@@ -20,11 +20,13 @@ from nncache.hadoop.change import (
     Touched,
     Vanished,
 )
+from nncache.hadoop.editlog.ops import Op, OpCode, UnknownOp
 from nncache.hadoop.events import (
     Append,
     Close,
     Create,
     Event,
+    EventBatch,
     MetadataKind,
     MetadataUpdate,
     Rename,
@@ -34,11 +36,33 @@ from nncache.hadoop.events import (
     XAttrNamespace,
 )
 from nncache.hadoop.filestatus import FileType
-from nncache.hadoop.paths import ROOT, InvalidPathError, canonical
+from nncache.hadoop.paths import ROOT, SNAPSHOT, InvalidPathError, canonical
 
 # hdfs.erasurecoding.policy (SYSTEM) and hdfs.crypto.encryption.zone (RAW) show in statuses; what else the NameNode
 # keeps in its own two namespaces is rare, and nothing is assumed of it.
 _OWN_NAMESPACES: Final = frozenset({XAttrNamespace.SYSTEM, XAttrNamespace.RAW})
+
+_AtPath: TypeAlias = type[Vanished | Appeared | Touched | SubtreeUnknown]
+_Places: TypeAlias = tuple[tuple[str, _AtPath], ...]
+
+
+def changes_of_batch(batch: EventBatch) -> Iterator[tuple[int, Change]]:
+    """Yield what a transaction makes stale, with its id: by its events, and beyond them."""
+    for event in batch.events:
+        for change in changes_of_event(event):
+            yield batch.txid, change
+    for change in batch.changes:
+        yield batch.txid, change
+
+
+def changes_of_op(op: Op | UnknownOp) -> tuple[Change, ...]:
+    """Say what a transaction makes stale that none of its events says."""
+    if isinstance(op, UnknownOp):
+        return (EverythingUnknown(f"transaction {op.txid}: {op.reason}"),)
+    kind = _BEYOND_EVENTS.get(op.code)
+    if kind is None:
+        return ()
+    return tuple(_change_at(path, each) for path, each in kind(op.fields["path"]))
 
 
 def changes_of_event(event: Event) -> tuple[Change, ...]:
@@ -47,6 +71,32 @@ def changes_of_event(event: Event) -> tuple[Change, ...]:
         return _changes_of_event(event)
     except InvalidPathError:
         return tuple(dict.fromkeys(_changes_at_odd_paths(event)))
+
+
+def _touched(path: str) -> _Places:
+    return ((path, Touched),)
+
+
+def _below_too(path: str) -> _Places:
+    return ((path, SubtreeUnknown),)
+
+
+def _snapshots(path: str) -> _Places:
+    return (path, Touched), (f"{path.rstrip(ROOT)}/{SNAPSHOT}", SubtreeUnknown)
+
+
+_BEYOND_EVENTS: Final[Mapping[OpCode, Callable[[str], _Places]]] = {
+    OpCode.SET_STORAGE_POLICY: _below_too,
+    OpCode.ALLOW_SNAPSHOT: _snapshots,
+    OpCode.DISALLOW_SNAPSHOT: _snapshots,
+    OpCode.CREATE_SNAPSHOT: _snapshots,
+    OpCode.DELETE_SNAPSHOT: _snapshots,
+    OpCode.RENAME_SNAPSHOT: _snapshots,
+    # The file is open before and after. It is not Opened: only a CREATE or APPEND begins another write.
+    OpCode.ADD_BLOCK: _touched,
+    OpCode.UPDATE_BLOCKS: _touched,
+}
+"""What no event says; erasure coding and encryption are extended attributes, which have events."""
 
 
 def _changes_at_odd_paths(event: Event) -> Iterator[Change]:
@@ -63,7 +113,7 @@ def _changes_at_odd_paths(event: Event) -> Iterator[Change]:
             yield _change_at(event.path, Touched)
 
 
-def _change_at(path: str, kind: type[Vanished | Appeared | Touched]) -> Change:
+def _change_at(path: str, kind: _AtPath) -> Change:
     if not path.startswith(ROOT):
         return EverythingUnknown(f"event with an unreadable path: {path!r}")
     readable, nul, _ = path.partition("\0")

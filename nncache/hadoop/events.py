@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
+from nncache.hadoop.change import Change
 from nncache.hadoop.filestatus import FileType
 
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
@@ -174,10 +175,14 @@ Event: TypeAlias = Create | Close | Append | Rename | MetadataUpdate | Unlink | 
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """The events of one transaction; most transactions have none, and no batch then."""
+    """What one transaction says; most transactions say nothing, and have no batch then.
+
+    `changes` are those that no event brings (`hadoop/changes.py`); without a decoded edit log there are none.
+    """
 
     txid: int
     events: tuple[Event, ...]
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

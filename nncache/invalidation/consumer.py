@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NoReturn, Protocol, assert_never
 
 from nncache.hadoop.change import Change
-from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.changes import changes_of_batch
 from nncache.invalidation.backoff import NOT_PERMITTED_RETRY_S, SETTLED_S, Backoff
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
@@ -111,11 +111,7 @@ class Consumer:
                 async for item in stream:
                     match item:
                         case Transactions(batch):
-                            self._apply(
-                                (batch.txid, change)
-                                for event in batch.events
-                                for change in changes_of_event(event)
-                            )
+                            self._apply(changes_of_batch(batch))
                             self._counts.events += len(batch.events)
                             self._counts.applied_txid = batch.txid
                             in_a_row += 1

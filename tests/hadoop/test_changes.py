@@ -2,12 +2,15 @@
 
 import pytest
 
-from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.change import EverythingUnknown, Touched, Vanished
+from nncache.hadoop.changes import changes_of_batch, changes_of_event, changes_of_op
+from nncache.hadoop.editlog.ops import Op, OpCode, UnknownOp
 from nncache.hadoop.events import (
     Append,
     Close,
     Create,
     Event,
+    EventBatch,
     MetadataKind,
     Rename,
     Truncate,
@@ -64,3 +67,38 @@ def test_an_event_makes_stale_what_the_facts_say(event: Event, changes: str, foo
     found = changes_of_event(event)
     assert shown(found) == changes
     assert str(stale(found)) == footprint
+
+
+# Transactions that change a status, or more, without an event: operation, path, changes.
+OPS = [
+    (OpCode.SET_STORAGE_POLICY, "/d/p", "subtreeunknown /d/p"),
+    (OpCode.ALLOW_SNAPSHOT, "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
+    (OpCode.DISALLOW_SNAPSHOT, "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
+    (OpCode.CREATE_SNAPSHOT, "/", "touched /, subtreeunknown /.snapshot"),
+    (OpCode.DELETE_SNAPSHOT, "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
+    (OpCode.RENAME_SNAPSHOT, "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
+    (OpCode.ADD_BLOCK, "/d/p", "touched /d/p"),
+    (OpCode.UPDATE_BLOCKS, "/d/p", "touched /d/p"),
+    (OpCode.SET_QUOTA, "/d/p", "-"),
+    (OpCode.DELETE, "/d/p", "-"),  # its event says it
+    # odd paths, as of events
+    (OpCode.SET_STORAGE_POLICY, "d/p", "everything"),
+    (OpCode.SET_STORAGE_POLICY, "/d/x\0y/z", "touched /d"),
+]
+
+
+@pytest.mark.parametrize(("code", "path", "changes"), OPS)
+def test_what_no_event_says(code: OpCode, path: str, changes: str) -> None:
+    """FSEditLogLoader carries out these operations, and InotifyFSEditLogOpTranslator has no event for them."""
+    assert shown(changes_of_op(Op(5, code, {"path": path}))) == changes
+
+
+def test_an_unknown_transaction_makes_everything_stale() -> None:
+    """GapFlush: it may have changed any path; the reason names it."""
+    assert changes_of_op(UnknownOp(5, "opcode 77")) == (EverythingUnknown("transaction 5: opcode 77"),)
+
+
+def test_a_batch_says_events_and_what_is_beyond_them() -> None:
+    """In this order, each with the id of the transaction."""
+    batch = EventBatch(7, (Unlink("/a"),), (Touched("/b"),))
+    assert list(changes_of_batch(batch)) == [(7, Vanished("/a")), (7, Touched("/b"))]

@@ -136,12 +136,14 @@ async def test_items_are_applied_in_order_and_covered_after() -> None:
     """K2: whatever was yielded before a Covered has been applied when the cache is told."""
     moved = Transactions(EventBatch(4, (Rename("/a", "/b"), Unlink("/c"))))
     same = Transactions(EventBatch(5, (Rename("/a", "/a"),)))
-    on = await consumed(1, [gone(3), moved, same, Covered(9.0, 6), gone(7)])
+    without_event = Transactions(EventBatch(6, (), (Touched("/a"),)))
+    on = await consumed(1, [gone(3), moved, same, without_event, Covered(9.0, 6), gone(7)])
     assert on.sink.calls == [
         ("open", 1),
         ("apply", 3),
         ("apply", 4),
         ("apply", 4),
+        ("apply", 6),
         ("cover", 6),
         ("apply", 7),
         ("close", "CancelledError"),

@@ -4,7 +4,7 @@ Source: inotify.proto and org.apache.hadoop.hdfs.protocolPB.PBHelperClient of Ha
 What cannot be read whole is refused whole: an event that is passed over would leave stale answers behind.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, assert_never, get_args
 
 from google.protobuf.message import Message
@@ -196,18 +196,27 @@ def _decode_metadata_update(event: pb.MetadataUpdateEvent) -> MetadataUpdate:
         owner=event.owner_name.decode(),
         group=event.group_name.decode(),
         permission=f"{event.perms.perm:o}",
-        acls=tuple(
-            FileAclEntry(
-                scope=_ACL_SCOPES[entry.scope],
-                kind=_ACL_KINDS[entry.type],
-                name=entry.name.decode(),
-                permissions=_ACTIONS[entry.permissions],
-            )
-            for entry in event.acls
-        ),
-        xattrs=tuple(
-            XAttr(_XATTR_NAMESPACES[attribute.namespace], attribute.name.decode(), attribute.value)
-            for attribute in event.x_attrs
-        ),
+        acls=decode_acl(event.acls),
+        xattrs=decode_xattrs(event.x_attrs),
         xattrs_removed=event.x_attrs_removed,
+    )
+
+
+def decode_acl(entries: Iterable[pb.AclEntry]) -> tuple[FileAclEntry, ...]:
+    """Read an ACL. Raises KeyError or UnicodeDecodeError: an entry cannot be read."""
+    return tuple(
+        FileAclEntry(
+            scope=_ACL_SCOPES[entry.scope],
+            kind=_ACL_KINDS[entry.type],
+            name=entry.name.decode(),
+            permissions=_ACTIONS[entry.permissions],
+        )
+        for entry in entries
+    )
+
+
+def decode_xattrs(attributes: Iterable[pb.XAttr]) -> tuple[XAttr, ...]:
+    """Read extended attributes. Raises KeyError or UnicodeDecodeError: one of them cannot be read."""
+    return tuple(
+        XAttr(_XATTR_NAMESPACES[each.namespace], each.name.decode(), each.value) for each in attributes
     )

@@ -7,7 +7,8 @@ not kept.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.change import EverythingUnknown
+from nncache.hadoop.changes import changes_of_batch
 from nncache.hadoop.events import Event, EventBatch, MetadataKind, MetadataUpdate, Rename
 from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ROOT
@@ -134,11 +135,13 @@ class PendingBatch:
         return touched
 
     def _add(self, batch: EventBatch, *, may_drop: bool) -> None:
-        changes = ((batch.txid, change) for event in batch.events for change in changes_of_event(event))
         concerns = False
-        for txid, change in narrow(changes, self._globs):
+        for txid, change in narrow(changes_of_batch(batch), self._globs):
             self._digest.add(txid, change)
             concerns = True
+        for change in batch.changes:
+            if isinstance(change, EverythingUnknown):
+                self._miss(batch, change.reason)
         for name, found in matched(batch, self._globs).items():
             if batch.txid > self.filters[name].txid:
                 self._give(name, found, may_drop=may_drop)
@@ -146,6 +149,13 @@ class PendingBatch:
         self.transactions += concerns
         for event in batch.events:
             self._stale.update(self._stale_after(event))
+
+    def _miss(self, batch: EventBatch, reason: str) -> None:
+        """Take note that each filter may miss events of a transaction, and may have been changed by it."""
+        for name, position in self.filters.items():
+            if batch.txid > position.txid:
+                self._buffer.leave_out(name, batch, reason)
+        self._stale.add(ALL)
 
     def _give(self, name: str, found: EventBatch, *, may_drop: bool) -> None:
         """Let a filter have these events, or note that it misses them, and all that follow in this publication."""

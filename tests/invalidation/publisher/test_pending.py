@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.hadoop.change import Touched, Vanished
-from nncache.hadoop.events import Event, MetadataKind, MetadataUpdate, Rename
+from nncache.hadoop.change import Change, EverythingUnknown, SubtreeUnknown, Touched, Vanished
+from nncache.hadoop.events import Event, EventBatch, MetadataKind, MetadataUpdate, Rename
 from nncache.invalidation.channel.records import Dropped, Events, Stale
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.output_stream import Publication
@@ -75,6 +75,39 @@ def test_a_change_may_concern_caches_and_no_subscriber() -> None:
     made.add(read(11, batch(11, "/a")))
     assert made.transactions == 1
     assert made.take() == Publication(txid=11, content=Stale(((11, Vanished("/a")),)), filters={})
+
+
+def test_a_change_without_an_event_is_for_caches_alone() -> None:
+    """Filters are about inotify events."""
+    made = pending(f="/a/*")
+    policy, elsewhere = SubtreeUnknown("/a/1"), SubtreeUnknown("/b")
+    made.add(read(12, EventBatch(11, (), (policy,)), EventBatch(12, (), (elsewhere,))))
+    assert made.transactions == 1
+    assert made.take() == Publication(txid=12, content=Stale(((11, policy),)), filters={})
+    assert not made.take_stale()
+
+
+def test_an_unknown_transaction_is_missed_by_all_filters() -> None:
+    """GapFlush: it may have had events of any path, and may have changed any filter."""
+    unknown: Change = EverythingUnknown("transaction 12: opcode 77")
+    made = PendingBatch(
+        10,
+        positions({"f": "/a"}, 10) | positions({"g": "/b"}, 10) | positions({"h": "/b"}, 12),
+        max_changes=9,
+        max_events=MAX_EVENTS,
+        filters_path=PATH,
+        limits=FilterLimits(0.0, 0.0),
+        counts=PublisherStats(),
+    )
+    made.add(read(14, batch(11, "/a"), EventBatch(12, (), (unknown,)), batch(13, "/a")))
+    assert made.take_stale() == {ALL}
+    publication = taken(made)
+    assert publication.content == Stale(((12, unknown),))
+    assert publication.filters == {"f": Events((batch(11, "/a"),))}
+    assert publication.missed == {
+        "f": Dropped(12, 13, "transaction 12: opcode 77"),
+        "g": Dropped(12, 12, "transaction 12: opcode 77"),
+    }
 
 
 def test_what_a_filter_has_already_is_left_out() -> None:

@@ -1,0 +1,232 @@
+"""Read the types of fields that bodies of transactions are made of.
+
+Sans-I/O. Source: FSImageSerialization, FSEditLogOp and WritableUtils of Hadoop 2.10.2 to 3.5.0. A reader takes the body
+and an offset, and returns its values and where the next field begins. Each raises some of `UNREADABLE` where there is
+no such field. It may return an offset behind the end of the body: then the body ended within the field.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias, get_args
+
+from nncache.hadoop.errors import FramingError
+from nncache.hadoop.events import AclKind, AclScope, Action, FileAclEntry
+from nncache.hadoop.rpc.edits import decode_acl, decode_xattrs
+from nncache.hadoop.rpc.framing import take_message
+from nncache.hadoop.rpc.messages import parse_message
+from nncache.hadoop.rpc.proto import editlog_pb2 as pb
+
+Reader: TypeAlias = Callable[[bytes, int], tuple[tuple[Any, ...], int]]
+
+FieldType: TypeAlias = str | Reader
+"""A format character of `struct`, or a reader. All numbers are big-endian."""
+
+Block: TypeAlias = tuple[int, int, int]
+"""Id, length in bytes, generation stamp."""
+
+UNREADABLE: Final = (struct.error, IndexError, KeyError, ValueError, FramingError)
+
+LONG: Final = "q"
+INT: Final = "i"
+SHORT: Final = "h"
+BYTE: Final = "b"
+BOOLEAN: Final = "?"
+MODE: Final = "H"
+
+_U16: Final = struct.Struct(">H")
+_I32: Final = struct.Struct(">i")
+_I64: Final = struct.Struct(">q")
+_BLOCK: Final = struct.Struct(">qqq")
+
+_MAX_BYTE: Final = 127
+_LEAST_ONE_BYTE: Final = -112  # below it the first byte says how many follow, and the sign
+_LEAST_OF_POSITIVE: Final = -120
+
+# By their numbers in AclEditLogUtil of FSEditLogOp.
+_ACL_SCOPES: Final = tuple(AclScope)
+_ACL_KINDS: Final = tuple(AclKind)
+_ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
+_ACL_KIND_SHIFT: Final = 3
+_ACL_SCOPE_SHIFT: Final = 5
+_ACL_HAS_NAME: Final = 1 << 6
+_ACL_UNUSED: Final = 1 << 7
+
+
+def string(body: bytes, at: int) -> tuple[tuple[str], int]:
+    """Read a length of two bytes, and text as DeprecatedUTF8 writes it: UTF-8 for most, else CESU-8.
+
+    A character beyond U+FFFF is two surrogates of three bytes each, and NUL is C0 80.
+    """
+    start = at + 2
+    end = start + (body[at] << 8 | body[at + 1])
+    encoded = body[start:end]
+    try:
+        return (encoded.decode(),), end
+    except UnicodeDecodeError:
+        surrogates = encoded.replace(b"\xc0\x80", b"\0").decode("utf-8", "surrogatepass")
+        return (surrogates.encode("utf-16-le", "surrogatepass").decode("utf-16-le"),), end
+
+
+def octets(body: bytes, at: int) -> tuple[tuple[bytes], int]:
+    """Read a length of two bytes, and as many bytes."""
+    end = at + 2 + _U16.unpack_from(body, at)[0]
+    return (body[at + 2 : end],), end
+
+
+def text(body: bytes, at: int) -> tuple[tuple[str], int]:
+    """Read a length as a variable number, and UTF-8 (org.apache.hadoop.io.Text)."""
+    length, at = _variable_length(body, at)
+    end = at + length
+    return (body[at:end].decode(),), end
+
+
+def blocks(body: bytes, at: int) -> tuple[tuple[tuple[Block, ...]], int]:
+    """Read blocks, each in full (ArrayWritable of Block)."""
+    count, at = _count(body, at)
+    end = at + count * _BLOCK.size
+    return (tuple(_BLOCK.iter_unpack(body[at:end])),), end
+
+
+def compact_blocks(body: bytes, at: int) -> tuple[tuple[tuple[Block, ...]], int]:
+    """Read blocks, each as what it differs in from the one before (FSImageSerialization.readCompactBlockArray)."""
+    count, at = _variable_length(body, at)
+    found = []
+    length = stamp = 0
+    for _ in range(count):
+        (number,) = _I64.unpack_from(body, at)
+        more, at = _variable(body, at + _I64.size)
+        newer, at = _variable(body, at)
+        length += more
+        stamp += newer
+        found.append((number, length, stamp))
+    return (tuple(found),), at
+
+
+def strings(body: bytes, at: int) -> tuple[tuple[tuple[str, ...]], int]:
+    """Read a count of four bytes, and as many strings."""
+    count, at = _count(body, at)
+    found = []
+    for _ in range(count):
+        (each,), at = string(body, at)
+        found.append(each)
+    return (tuple(found),), at
+
+
+def string_pairs(body: bytes, at: int) -> tuple[tuple[tuple[tuple[str, str], ...]], int]:
+    """Read a count of four bytes, and as many keys with their values."""
+    count, at = _count(body, at)
+    found = []
+    for _ in range(count):
+        (key,), at = string(body, at)
+        (value,), at = string(body, at)
+        found.append((key, value))
+    return (tuple(found),), at
+
+
+def rename_options(body: bytes, at: int) -> tuple[tuple[bytes], int]:
+    """Read a count of four bytes, and as many options: 0 NONE, 1 OVERWRITE, 2 TO_TRASH."""
+    count, at = _count(body, at)
+    end = at + count
+    return (body[at:end],), end
+
+
+def acl(body: bytes, at: int) -> tuple[tuple[tuple[FileAclEntry, ...]], int]:
+    """Read the ACL entries of a new inode (AclEditLogUtil)."""
+    count, at = _count(body, at)
+    found = []
+    for _ in range(count):
+        packed = body[at]
+        at += 1
+        if packed & _ACL_UNUSED:
+            raise ValueError("an ACL entry is not known")
+        name = ""
+        if packed & _ACL_HAS_NAME:
+            (name,), at = string(body, at)
+        found.append(
+            FileAclEntry(
+                scope=_ACL_SCOPES[packed >> _ACL_SCOPE_SHIFT & 1],
+                kind=_ACL_KINDS[packed >> _ACL_KIND_SHIFT & 3],
+                name=name,
+                permissions=_ACTIONS[packed & 7],
+            )
+        )
+    return (tuple(found),), at
+
+
+def xattrs(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+    """Read the extended attributes of a new inode."""
+    if body[at] == 0:  # nearly always
+        return ((),), at + 1
+    (_, found), at = path_and_xattrs(body, at)
+    return (found,), at
+
+
+def path_and_xattrs(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+    """Read a path and its extended attributes (XAttrEditLogProto)."""
+    encoded, end = take_message(body, at)
+    message = parse_message(pb.XAttrEditLog, encoded)
+    return (message.src.decode(), decode_xattrs(message.x_attrs)), end
+
+
+def path_and_acl(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+    """Read a path and its ACL (AclEditLogProto)."""
+    encoded, end = take_message(body, at)
+    message = parse_message(pb.AclEditLog, encoded)
+    return (message.src.decode(), decode_acl(message.entries)), end
+
+
+def optional(*types: FieldType) -> Reader:
+    """Return a reader of flags (four bytes) and of a field for each, from the lowest on; None where it is not set."""
+    readers = tuple(each if callable(each) else _fixed(each) for each in types)
+
+    def read(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+        (flags,) = _I32.unpack_from(body, at)
+        if flags >> len(readers):
+            raise ValueError("a flag is not known")
+        at += _I32.size
+        found: list[Any] = []
+        for bit, reader in enumerate(readers):
+            value: tuple[Any, ...] = (None,)
+            if flags >> bit & 1:
+                value, at = reader(body, at)
+            found += value
+        return tuple(found), at
+
+    return read
+
+
+def _fixed(code: str) -> Reader:
+    packed = struct.Struct(f">{code}")
+
+    def read(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+        return packed.unpack_from(body, at), at + packed.size
+
+    return read
+
+
+def _count(body: bytes, at: int) -> tuple[int, int]:
+    (count,) = _I32.unpack_from(body, at)
+    if count < 0:
+        raise ValueError("a count is negative")
+    return count, at + _I32.size
+
+
+def _variable_length(body: bytes, at: int) -> tuple[int, int]:
+    length, at = _variable(body, at)
+    if length < 0:
+        raise ValueError("a length is negative")
+    return length, at
+
+
+def _variable(body: bytes, at: int) -> tuple[int, int]:
+    """Read a number of 1 to 9 bytes (WritableUtils.readVLong)."""
+    first = body[at]
+    at += 1
+    if first > _MAX_BYTE:
+        first -= 1 << 8
+    if first >= _LEAST_ONE_BYTE:
+        return first, at
+    is_negative = first < _LEAST_OF_POSITIVE
+    end = at + (_LEAST_OF_POSITIVE if is_negative else _LEAST_ONE_BYTE) - first
+    number = int.from_bytes(body[at:end], "big")
+    return ~number if is_negative else number, end
