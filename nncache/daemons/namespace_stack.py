@@ -32,8 +32,8 @@ from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
 from nncache.invalidation.consumer import Consumer
-from nncache.invalidation.settings import FEED, ZOOKEEPER
 from nncache.invalidation.journal.access import journal_access
+from nncache.invalidation.settings import FEED, ZOOKEEPER
 from nncache.invalidation.stream import ChannelSetup, load_stream_class
 from nncache.proxy.answers import Answers
 from nncache.proxy.auditor import Auditor

@@ -46,14 +46,14 @@ from nncache.invalidation.edits.source import EditsSource
 from nncache.invalidation.feed.source import FeedEdits
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.filters.read_ahead import reading_ahead
+from nncache.invalidation.journal.access import journal_access
+from nncache.invalidation.journal.choice import edits_of
 from nncache.invalidation.publisher.access import rules_of
 from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import OutputSetup, load_output_class
 from nncache.invalidation.publisher.publisher import Publisher
 from nncache.invalidation.publisher.stats import PublisherStats
-from nncache.invalidation.journal.access import journal_access
-from nncache.invalidation.journal.choice import edits_of
 from nncache.invalidation.settings import FEED, ZOOKEEPER
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage

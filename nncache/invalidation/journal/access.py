@@ -111,8 +111,8 @@ async def see_same_journal(access: JournalAccess, address: str, storage: tuple[i
         return
     if status == HTTPStatus.FORBIDDEN and _OTHER_NAMESPACE in body:
         raise WrongNamespaceError(
-            f"journal {access.journal.journal_id} at {address} is of another namespace than the NameNodes serve (namespace id "
-            f"{namespace_id} of cluster {cluster_id}): see dfs.namenode.shared.edits.dir and shared_edits_dir"
+            f"journal {access.journal.journal_id} at {address} is of another namespace than the NameNodes serve "
+            f"(id {namespace_id} of cluster {cluster_id}): see dfs.namenode.shared.edits.dir and shared_edits_dir"
         )
     if status in {HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED}:
         raise NotPermittedError(

@@ -9,7 +9,7 @@ from nncache.invalidation.errors import ChannelUnavailableError, GapKind, Missin
 from nncache.invalidation.journal.access import JournalAccess
 from nncache.invalidation.journal.source import JournalEdits
 from nncache.invalidation.namenodes import NameNodes
-from nncache.invalidation.settings import AUTO, JOURNALNODES, NAMENODE, EditsSettings, PollingSettings
+from nncache.invalidation.settings import AUTO, JOURNALNODES, EditsSettings, PollingSettings
 from nncache.invalidation.stats import ChannelStats
 
 _log = logging.getLogger(__name__)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from nncache.hadoop.editlog.batches import batch_of
+from nncache.hadoop.editlog.ops import decode_op
 from nncache.hadoop.election_view import Active
 from nncache.hadoop.errors import HadoopError, NoActiveNameNodeError, RemoteCallError, RpcAuthenticationError
 from nncache.hadoop.events import EventBatch
@@ -22,8 +24,8 @@ from nncache.invalidation.errors import (
     WrongNamespaceError,
 )
 from nncache.invalidation.follower.probing import Probing
-from nncache.invalidation.journal.quorum import Discontinued, JournalQuorum, Shown
 from nncache.invalidation.journal.access import JournalAccess, see_same_journal
+from nncache.invalidation.journal.quorum import Discontinued, JournalQuorum, Shown
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
 from nncache.invalidation.same_namespace import see_same_namespace, unavailable
 from nncache.invalidation.settings import JOURNALNODES

@@ -75,12 +75,12 @@ def test_a_late_answer_does_not_bring_back_what_was_decided() -> None:
 def test_a_majority_asked_since_then_is_fresh() -> None:
     """The moment is that of the question, of the slowest that the majority needs."""
     one = quorum()
-    answer(one, "jn1", asked_at=101.0)
-    assert one.fresh_as_of is None
-    answer(one, "jn2", asked_at=102.0)
-    assert (one.fresh_as_of, one.durable_as_of()) == (101.0, 101.0)
-    answer(one, "jn3", asked_at=103.0)
-    assert one.fresh_as_of == 102.0
+    fresh = [one.fresh_as_of]
+    for name, asked_at in zip(THREE, (101.0, 102.0, 103.0), strict=True):
+        answer(one, name, asked_at=asked_at)
+        fresh.append(one.fresh_as_of)
+    assert fresh == [None, None, 101.0, 102.0]
+    assert one.durable_as_of() == 102.0
 
 
 def test_one_that_lags_is_fresh_in_sight_and_not_in_the_log() -> None:
