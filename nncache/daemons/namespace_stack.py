@@ -215,6 +215,7 @@ class NamespaceStack:
             "fast_path": self.fast_path.stats(),
             "forward": self.upstream.stats(),
             "front_end": self.front_end.stats(),
+            "journal": stream.channel.journal,
             "polling": stream.channel,
             "records": stream.channel.records,
             "pool": self._pool.stats(),

@@ -291,6 +291,7 @@ class PublisherSystem:
         stats = self._stats()
         return {
             "admin": self._admin.stats(),
+            "journal": stats.channel.journal,
             "loop": self._watchdog.stats(),
             "polling": stats.channel,
             "pool": self._pool.stats(),

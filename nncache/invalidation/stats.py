@@ -19,15 +19,6 @@ class RecordStats:
     foreign_znodes: int = 0  # znodes that are none of the channel's, each counted once
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalNodeStats:
-    """What a source that reads JournalNodes knows of one of them."""
-
-    is_counted: bool  # its answers count now
-    behind_txids: int  # transactions that another JournalNode has shown, and this one not
-    trouble: str  # why its answers do not count; "" while they do
-
-
 @dataclass(slots=True, kw_only=True)
 class JournalStats:
     """What a source that reads JournalNodes did since the process began."""
@@ -39,7 +30,15 @@ class JournalStats:
     discarded: int = (
         0  # transactions that a JournalNode showed, and whose number has another content in the log
     )
-    nodes: Mapping[str, JournalNodeStats] = field(default_factory=dict)  # by address
+    counted: Mapping[str, int] = field(
+        default_factory=dict
+    )  # by JournalNode: 1 while its answers count, else 0
+    behind_txids: Mapping[str, int] = field(
+        default_factory=dict
+    )  # transactions that another showed, and this one not
+    troubles: Mapping[str, str] = field(
+        default_factory=dict
+    )  # by JournalNode whose answers do not count: why not
 
 
 @dataclass(slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Self
 
 from nncache.testbed import https, java, readiness, secured
 from nncache.testbed.addresses import Addresses, NameNodeAddress
-from nncache.testbed.configuration import of_journalnode, write_configuration
+from nncache.testbed.configuration import of_journalnode, shared_edits_dir, write_configuration
 from nncache.testbed.errors import StartError
 from nncache.testbed.jars import Progress, silent
 from nncache.testbed.ports import PortLease
@@ -132,6 +132,11 @@ class Cluster:
         http = ",".join(namenode.http for namenode in self.namenodes)
         rpc = ",".join(namenode.rpc for namenode in self.namenodes)
         return ("--nameservice", self.spec.nameservice, "--namenode-http", http, "--namenode-rpc", rpc)
+
+    @property
+    def shared_edits_dir(self) -> str:
+        """The journal of an HA pair, as dfs.namenode.shared.edits.dir says it."""
+        return shared_edits_dir(self.spec, self.addresses)
 
     @property
     def processes(self) -> tuple[ServerProcess, ...]:

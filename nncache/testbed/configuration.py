@@ -146,9 +146,7 @@ def _pair(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str, str]
         ),
         "dfs.ha.fencing.methods": "shell(/bin/true)",
         "dfs.ha.tail-edits.period": "1s",
-        "dfs.namenode.shared.edits.dir": "qjournal://{}/{}".format(
-            ";".join(journalnode.rpc for journalnode in addresses.journalnodes), service
-        ),
+        "dfs.namenode.shared.edits.dir": shared_edits_dir(spec, addresses),
     }
     for namenode in addresses.namenodes:
         settings[f"dfs.namenode.rpc-address.{service}.{namenode.id}"] = namenode.rpc
@@ -156,6 +154,11 @@ def _pair(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str, str]
         settings[f"dfs.namenode.https-address.{service}.{namenode.id}"] = namenode.https
         settings[f"dfs.namenode.name.dir.{service}.{namenode.id}"] = str(data / namenode.id)
     return settings
+
+
+def shared_edits_dir(spec: ClusterSpec, addresses: Addresses) -> str:
+    """Return the URI of the journal of an HA pair."""
+    return f"qjournal://{';'.join(each.rpc for each in addresses.journalnodes)}/{spec.nameservice}"
 
 
 def of_journalnode(address: JournalNodeAddress, directory: Path) -> dict[str, str]:

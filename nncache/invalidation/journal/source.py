@@ -29,7 +29,7 @@ from nncache.invalidation.journal.quorum import Discontinued, JournalQuorum, Sho
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
 from nncache.invalidation.same_namespace import see_same_namespace, unavailable
 from nncache.invalidation.settings import JOURNALNODES
-from nncache.invalidation.stats import ChannelStats, JournalNodeStats, JournalStats
+from nncache.invalidation.stats import ChannelStats, JournalStats
 
 POLL_INTERVAL_S: Final = 0.025
 """Between an answer of a JournalNode and the next question to it."""
@@ -231,14 +231,9 @@ class JournalEdits:
         journal = replace(
             self._counts,
             epoch=0 if quorum is None or quorum.epoch is None else quorum.epoch,
-            nodes={
-                node.address: JournalNodeStats(
-                    is_counted=node.address in counting,
-                    behind_txids=last_txid - node.last_txid,
-                    trouble="" if node.trouble is None else str(node.trouble),
-                )
-                for node in self._nodes
-            },
+            counted={node.address: int(node.address in counting) for node in self._nodes},
+            behind_txids={node.address: last_txid - node.last_txid for node in self._nodes},
+            troubles={node.address: str(node.trouble) for node in self._nodes if node.trouble is not None},
         )
         return ChannelStats(source=JOURNALNODES, journal=journal)
 
