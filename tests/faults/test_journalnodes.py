@@ -37,10 +37,10 @@ def started() -> Iterator[Cluster]:
 @pytest.fixture
 def pair(started: Cluster) -> Cluster:
     """Return the pair with all servers running, the first NameNode active, and all JournalNodes in its segment."""
-    for each in (*started.journalnodes, *started.namenodes):
-        each.process.resume()
-        if each.process.pid is None:
-            each.process.start()
+    for process in started.processes:
+        process.resume()
+        if process.pid is None:
+            process.start()
     if started.namenodes[0].state() != "active":
         if started.namenodes[1].state() == "active":
             started.transition_to_standby(1)
@@ -132,11 +132,8 @@ def test_a_failover_throws_away_what_one_had_shown(on_journal: ProxiedCluster) -
         other.process.kill()
     with ThreadPoolExecutor(1) as beside:
         beside.submit(on_journal.call, Where.NAMENODE, "PUT", "MKDIRS", path)
-        until(
-            lambda: on_journal.proxy.metrics()[
-                'nncache_journalnode_behind_txids{journalnode="%s"}' % others[0].rpc
-            ]
-        )
+        behind = f'nncache_journalnode_behind_txids{{journalnode="{others[0].rpc}"}}'
+        until(lambda: on_journal.proxy.metrics()[behind] > 0)
         cluster.namenodes[0].process.kill()
     first.process.pause()
     for other in others:
@@ -165,6 +162,7 @@ def test_without_a_majority_nothing_is_answered_from_memory(on_journal: ProxiedC
     for each in on_journal.cluster.journalnodes[:2]:
         each.process.start()
     on_journal.proxy.await_gate()
+    on_journal.cluster.namenodes[0].process.kill()  # it would end itself at its next edit (QuorumException)
 
 
 @pytest.mark.parametrize("source", ["journalnodes", "auto"])

@@ -12,11 +12,12 @@ import aiohttp
 from yarl import URL
 
 from nncache.hadoop.configured_namenodes import QuorumJournal
-from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.errors import HadoopError, KerberosError, RemoteCallError, RpcAuthenticationError
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.rpc.journal import JournalNodeRpc
 from nncache.invalidation.errors import ChannelUnavailableError, NotPermittedError, WrongNamespaceError
 from nncache.invalidation.settings import EditsSettings
@@ -28,6 +29,8 @@ ANSWER_S: Final = 2.0
 _NO_SEGMENT: Final = 1 << 62
 """No segment begins with this transaction: the answer is 404, or 403 from a journal of another namespace."""
 
+_CACHE_OFF: Final = "journal edits cache is not enabled"
+_NOT_FORMATTED: Final = "JournalNotFormattedException"
 _NOT_FOUND: Final = "No edit log found"
 _OTHER_NAMESPACE: Final = "This node has namespaceId"
 _FIRST_BYTES: Final = 4096
@@ -120,3 +123,43 @@ async def see_same_journal(access: JournalAccess, address: str, storage: tuple[i
             "whose short name is that of the JournalNode's own user (hadoop.security.auth_to_local)"
         )
     raise ChannelUnavailableError(f"/getJournal at {address} answers {status}")
+
+
+async def why_unreadable(access: JournalAccess, address: str, storage: tuple[int, str]) -> str:
+    """Return why a JournalNode cannot be read, with what to do about it; "" if it can."""
+    rpc = access.rpc(address)
+    try:
+        state = await rpc.state()
+        await see_same_journal(access, f"{address.rpartition(':')[0]}:{state.http_port}", storage)
+        await rpc.edits(_NO_SEGMENT, 1)
+    except (HadoopError, ChannelUnavailableError) as exc:
+        return str(explained(exc))
+    finally:
+        await rpc.close()
+    return ""
+
+
+def explained(exc: Exception) -> Exception:
+    """Translate the border's error about a JournalNode, with what to do about it."""
+    if not isinstance(exc, HadoopError):
+        return exc
+    if isinstance(exc, RemoteCallError):
+        if exc.verdict is Verdict.ACCESS_CONTROL:
+            return NotPermittedError(
+                f"{exc}; on a secured cluster with hadoop.security.authorization a JournalNode serves the NameNodes' "
+                "principal on this very host alone (dfs.namenode.kerberos.principal), and security.qjournal.service."
+                "protocol.acl"
+            )
+        if _CACHE_OFF in exc.remote.message:
+            return ChannelUnavailableError(
+                f"{exc.address}: set dfs.ha.tail-edits.in-progress to true in the JournalNode's hdfs-site.xml, and "
+                "restart it"
+            )
+        if exc.remote.exception == _NOT_FORMATTED:
+            return ChannelUnavailableError(
+                f"{exc.address} has no such journal: see dfs.namenode.shared.edits.dir and shared_edits_dir, or have "
+                "the journal formatted (hdfs namenode -initializeSharedEdits)"
+            )
+    if isinstance(exc, RpcAuthenticationError):
+        return NotPermittedError(str(exc))
+    return ChannelUnavailableError(str(exc))

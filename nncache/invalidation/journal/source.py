@@ -10,9 +10,8 @@ from typing import Final
 from nncache.hadoop.editlog.batches import batch_of
 from nncache.hadoop.editlog.ops import decode_op
 from nncache.hadoop.election_view import Active
-from nncache.hadoop.errors import HadoopError, NoActiveNameNodeError, RemoteCallError, RpcAuthenticationError
+from nncache.hadoop.errors import HadoopError, NoActiveNameNodeError
 from nncache.hadoop.events import EventBatch
-from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.rpc.journal import CacheMissError, JournalNodeRpc
 from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.edits.source import EditsRead
@@ -24,7 +23,7 @@ from nncache.invalidation.errors import (
     WrongNamespaceError,
 )
 from nncache.invalidation.follower.probing import Probing
-from nncache.invalidation.journal.access import JournalAccess, see_same_journal
+from nncache.invalidation.journal.access import JournalAccess, explained, see_same_journal
 from nncache.invalidation.journal.quorum import Discontinued, JournalQuorum, Shown
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
 from nncache.invalidation.same_namespace import see_same_namespace, unavailable
@@ -294,7 +293,7 @@ class JournalEdits:
                 self._heed(run, run.quorum.missed(node.address))
                 wait_s = backoff.failed(self._chance())
             except (HadoopError, ChannelUnavailableError) as exc:
-                self._failed(node, _explained(exc))
+                self._failed(node, explained(exc))
                 run.quorum.failed(node.address)
                 wait_s = backoff.failed(self._chance())
             except Exception as exc:  # noqa: BLE001 - what ends the run is raised where it is read
@@ -376,36 +375,6 @@ class JournalEdits:
             return as_of
         active, confirmed_as_of = self._namenodes.active, self._namenodes.confirmed_as_of
         return None if active is None or confirmed_as_of is None else min(as_of, confirmed_as_of)
-
-
-def _explained(exc: Exception) -> Exception:
-    """Translate the border's error, with what to do about it."""
-    if not isinstance(exc, HadoopError):
-        return exc
-    if isinstance(exc, RemoteCallError):
-        if exc.verdict is Verdict.ACCESS_CONTROL:
-            return NotPermittedError(
-                f"{exc}; on a secured cluster with hadoop.security.authorization a JournalNode serves the NameNodes' "
-                "principal on this very host alone (dfs.namenode.kerberos.principal), and security.qjournal.service."
-                "protocol.acl"
-            )
-        if _CACHE_OFF in exc.remote.message:
-            return ChannelUnavailableError(
-                f"{exc.address}: set dfs.ha.tail-edits.in-progress to true in the JournalNode's hdfs-site.xml, and "
-                "restart it"
-            )
-        if exc.remote.exception == _NOT_FORMATTED:
-            return ChannelUnavailableError(
-                f"{exc.address} has no such journal: see dfs.namenode.shared.edits.dir and shared_edits_dir, or have "
-                "the journal formatted (hdfs namenode -initializeSharedEdits)"
-            )
-    if isinstance(exc, RpcAuthenticationError):
-        return NotPermittedError(str(exc))
-    return ChannelUnavailableError(str(exc))
-
-
-_CACHE_OFF: Final = "journal edits cache is not enabled"
-_NOT_FORMATTED: Final = "JournalNotFormattedException"
 
 
 def _batch_of(shown: Shown) -> EventBatch | None:
