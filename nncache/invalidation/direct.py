@@ -2,8 +2,8 @@
 
 from collections import deque
 
+from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.edits.source import EditsSource
-from nncache.invalidation.journal.choice import edits_of
 from nncache.invalidation.stats import ChannelStats
 from nncache.invalidation.stream import (
     ChannelSetup,
@@ -75,11 +75,7 @@ class EditsInputStream(InotifyEventInputStream):
 
 
 class DirectInotifyEventInputStream(EditsInputStream):
-    """The stream of the edits of `edits_source`; each poll is the freshness probe."""
+    """The stream of the source that `edits_source` names; by default the polls of getEditsFromTxid."""
 
     def __init__(self, setup: ChannelSetup) -> None:
-        super().__init__(
-            edits_of(
-                setup.namenodes, setup.edits, setup.polling, setup.journal, setup.clock, at_first_sight=True
-            )
-        )
+        super().__init__(setup.edits or PolledEdits(setup.namenodes, setup.polling, setup.clock))

@@ -14,14 +14,13 @@ from nncache.coordination.login import Login
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.change import Change
 from nncache.hadoop.events import EventBatch
-from nncache.invalidation.journal.access import JournalAccess
+from nncache.invalidation.edits.source import EditsSource
 from nncache.invalidation.namenodes import NameNodes
 from nncache.invalidation.settings import (
     DIRECT,
     FEED,
     ZOOKEEPER,
     ChannelSettings,
-    EditsSettings,
     FeedSettings,
     PollingSettings,
     load_class,
@@ -80,8 +79,7 @@ class ChannelSetup:
     clock: Callable[[], float]
     login: Login | None = None  # at ZooKeeper
     feed: FeedSettings = field(default_factory=FeedSettings)
-    edits: EditsSettings = field(default_factory=EditsSettings)
-    journal: JournalAccess | None = None  # None: no JournalNodes are wanted, or none are known
+    edits: EditsSource | None = None  # of the direct channel; None: the NameNode is polled
 
 
 class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):

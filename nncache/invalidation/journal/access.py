@@ -13,12 +13,12 @@ from yarl import URL
 
 from nncache.hadoop.configured_namenodes import QuorumJournal
 from nncache.hadoop.errors import HadoopError, KerberosError, RemoteCallError, RpcAuthenticationError
+from nncache.hadoop.journalnode import JournalNodeRpc
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.remote_exception import Verdict
-from nncache.hadoop.rpc.journal import JournalNodeRpc
 from nncache.invalidation.errors import ChannelUnavailableError, NotPermittedError, WrongNamespaceError
 from nncache.invalidation.settings import EditsSettings
 from nncache.net.http_failure import why_unanswered

@@ -12,7 +12,7 @@ from nncache.hadoop.editlog.ops import decode_op
 from nncache.hadoop.election_view import Active
 from nncache.hadoop.errors import HadoopError, NoActiveNameNodeError
 from nncache.hadoop.events import EventBatch
-from nncache.hadoop.rpc.journal import CacheMissError, JournalNodeRpc
+from nncache.hadoop.journalnode import CacheMissError, JournalNodeRpc
 from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.errors import (
@@ -360,7 +360,7 @@ class JournalEdits:
     def _failed(self, node: _Node, exc: Exception) -> None:
         self._counts.polls_failed += 1
         if str(exc) != str(node.trouble):
-            _log.warning("JournalNode %s does not count: %s", node.address, exc)
+            _log.warning("answers of JournalNode %s do not count: %s", node.address, exc)
         node.trouble = exc
 
     def _heed(self, run: _Run, discontinued: Discontinued | None) -> None:
