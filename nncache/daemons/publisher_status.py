@@ -194,7 +194,7 @@ def _polling(seen: PublisherSnapshot, minute: Span[PublisherTotals]) -> Json:
         "rolls": channel.rolls,
         "rolls_failed": channel.rolls_failed,
         "source": channel.source,
-        "journal": dataclasses.asdict(channel.journal),
+        "journalnodes": {each: channel.journal.troubles.get(each, "") for each in channel.journal.counted},
     }
 
 
