@@ -11,7 +11,7 @@ from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, make_directory
 from tests.patience import SLACK_S, until
 from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where, was_forwarded
-from tests.real.stand import proxied
+from tests.real.stand import Channel, proxied
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -26,7 +26,7 @@ def started() -> Iterator[Cluster]:
         hadoop_version=HADOOP,
         ha=True,
         journalnodes=3,
-        with_datanode=False,
+        with_zookeeper=True,
         overrides={"dfs.ha.tail-edits.in-progress": "true"},
     )
     with Cluster.start(spec) as cluster:
@@ -96,6 +96,22 @@ def test_what_inotify_does_not_say_is_seen(on_journal: ProxiedCluster) -> None:
     figures = on_journal.proxy.metrics()
     assert figures["nncache_channel_polls_total"] == 0
     assert figures["nncache_journal_polls_total"] > 0
+
+
+def test_a_publisher_writes_what_is_in_the_log(pair: Cluster) -> None:
+    """What is said of storage policies reaches caches on ZooKeeper, too."""
+    polling = {"edits_source": "journalnodes", "shared_edits_dir": pair.shared_edits_dir}
+    with proxied(pair, *GLOBS, channel=Channel.ZOOKEEPER, polling=polling) as on:
+        see_changes(on, "published")
+        path = f"{TOP}/published-policy"
+        on.mkdirs(path, "alice")
+        on.make_hit(path, "alice")
+        on.do(Where.NAMENODE, "PUT", "SETSTORAGEPOLICY", path, storagepolicy="COLD")
+        on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
+        assert on.publisher is not None
+        figures = on.publisher.metrics()
+        assert figures["nncache_channel_polls_total"] == 0
+        assert figures["nncache_journal_polls_total"] > 0
 
 
 def test_one_journalnode_that_dies_is_no_loss(on_journal: ProxiedCluster) -> None:
