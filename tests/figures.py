@@ -15,7 +15,7 @@ from nncache.events.endpoint import EventStats
 from nncache.events.stream import StreamEnd
 from nncache.hadoop.pool import PoolStats
 from nncache.invalidation.publisher.stats import PublisherStats
-from nncache.invalidation.stats import ChannelStats, RecordStats, StreamStats
+from nncache.invalidation.stats import ChannelStats, JournalStats, RecordStats, StreamStats
 from nncache.metrics.metric import ROOMS, Daemon
 from nncache.namenode.node.observing import NamespaceStats
 from nncache.proxy.audit_judge import AuditOutcome
@@ -81,6 +81,7 @@ def _all() -> dict[str, object]:
         "tls": TlsStats(),
         "server": _made(ServerStats, connections_open=1, connections_accepted=1),
         "namespace": NamespaceStats(operations={("MKDIRS", "done"): 1}, namenodes=3, queued={"trees": 2}),
+        "journal": JournalStats(),
         "polling": ChannelStats(),
         "publisher": PublisherStats(),
         "records": RecordStats(),

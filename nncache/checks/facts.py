@@ -251,6 +251,7 @@ class Facts:
         stored: the filters in HDFS; None if they were not asked for.
         host: what this host allows.
         through: a read through the proxy that already runs at `listen`; None if none does.
+        journalnodes: why each JournalNode cannot be read, "" if it can; None if they were not asked.
     """
 
     subject: Subject
@@ -261,6 +262,7 @@ class Facts:
     stored: StoredFound | None = None
     host: HostFound = field(default_factory=HostFound)
     through: RootStatus | None = None
+    journalnodes: Mapping[str, str] | None = None
 
     @property
     def active(self) -> tuple[NameNode, ...]:

@@ -27,15 +27,17 @@ from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.election_view import NameNode
-from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.errors import HadoopError, KerberosError
 from nncache.hadoop.kerberos.gss import Mechanism
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.kerberos.services import services_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.server_kind import ServerKind
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.invalidation.journal.access import why_unreadable
 from nncache.net.addresses import split_address
 from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
@@ -83,10 +85,11 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
         ),
     )
     host = replace(facts.host, ticket_left_s=_ticket_left_s(subject, identity, clock))
+    facts = replace(facts, namenodes=namenodes)
     return replace(
         facts,
         host=host,
-        namenodes=namenodes,
+        journalnodes=await _in_time(_journalnodes(facts, identity, web), None, THEN_S),
         zookeeper=zookeeper,
         registry=registry,
         stored=stored,
@@ -166,6 +169,29 @@ async def _namenodes(
         for one, what in zip(each, found, strict=True)
         if facts.has_kind(one.http, *_WEB) or facts.has_kind(one.rpc, ServerKind.HADOOP_RPC)
     }
+
+
+async def _journalnodes(
+    facts: Facts, identity: KerberosIdentity | None, web: NameNodeWeb
+) -> Mapping[str, str] | None:
+    """Return why each JournalNode cannot be read; None where none is to be, or no NameNode says what to compare."""
+    access = facts.subject.journal(identity, web)
+    if access is None or facts.lacks_login or not facts.active:
+        return None
+    namenode = facts.active[0]
+    answer = facts.found(namenode).answer
+    if answer is None or answer.namespace is None:
+        return None
+    rpc = NameNodeRpc(namenode.rpc, facts.subject.user, identity=identity)
+    try:
+        storage = await rpc.namespace_id(), answer.namespace.cluster_id
+    except HadoopError:
+        return None
+    finally:
+        await rpc.close()
+    addresses = access.journal.addresses
+    troubles = await asyncio.gather(*(why_unreadable(access, each, storage) for each in addresses))
+    return dict(zip(addresses, troubles, strict=True))
 
 
 async def _namenode(

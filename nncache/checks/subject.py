@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.namenode_web import NameNodeWeb
 from nncache.hadoop.paths import ROOT
+from nncache.invalidation.journal.access import JournalAccess, journal_access
 from nncache.invalidation.settings import DIRECT, FEED, ZOOKEEPER
 from nncache.net.endpoint import ListenAddress
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
@@ -87,6 +90,12 @@ class Subject:
     def reads_edits(self) -> bool:
         """Whether it reads the NameNode's edits itself."""
         return isinstance(self.settings, SettingsOfPublisher) or self._channel == DIRECT
+
+    def journal(self, identity: KerberosIdentity | None, web: NameNodeWeb) -> JournalAccess | None:
+        """Return how it reaches JournalNodes; None if it reads none."""
+        if not self.reads_edits:
+            return None
+        return journal_access(self.settings.edits, self.settings.namenodes, identity, web)
 
     @property
     def authenticates(self) -> bool:

@@ -8,6 +8,7 @@ from nncache.checks import (
     about_addresses,
     about_configuration,
     about_host,
+    about_journal,
     about_namenodes,
     about_paths,
     about_registry,
@@ -175,6 +176,13 @@ CHECKS: Final = (
         "A publisher is running, and `.cache` keeps up with the NameNode (proxy); or whether another one is "
         "running (publisher).",
         about_zookeeper.publisher,
+    ),
+    Check(
+        "journalnodes",
+        "With `edits_source` journalnodes or auto: a majority of the JournalNodes of `shared_edits_dir` answers, "
+        "keeps this journal of this namespace, lets this service read, and has `dfs.ha.tail-edits.in-progress` on.",
+        about_journal.journalnodes,
+        needs_login=True,
     ),
     Check(
         "registry",

@@ -32,7 +32,10 @@ from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
 from nncache.invalidation.consumer import Consumer
-from nncache.invalidation.settings import FEED, ZOOKEEPER
+from nncache.invalidation.edits.source import EditsSource
+from nncache.invalidation.journal.access import journal_access
+from nncache.invalidation.journal.choice import edits_of
+from nncache.invalidation.settings import DIRECT, FEED, ZOOKEEPER
 from nncache.invalidation.stream import ChannelSetup, load_stream_class
 from nncache.proxy.answers import Answers
 from nncache.proxy.auditor import Auditor
@@ -68,6 +71,16 @@ class Security:
 
 
 NO_SECURITY: Final = Security()
+
+
+def _edits(
+    pool: NameNodePool, settings: SettingsOfProxy, security: Security, clock: Clock
+) -> EditsSource | None:
+    """Return the source of the direct channel; None for others."""
+    if settings.channel_name != DIRECT:
+        return None
+    access = journal_access(settings.edits, settings.namenodes, security.identity, security.web)
+    return edits_of(pool, settings.edits, settings.polling, access, clock, at_first_sight=True)
 
 
 class NamespaceStack:
@@ -110,6 +123,7 @@ class NamespaceStack:
             clock=clock,
             login=security.login,
             feed=settings.feed,
+            edits=_edits(self._pool, settings, security, clock),
         )
         self._stream = load_stream_class(settings.channel_name)(setup)
         self.consumer = Consumer(self.cache, self._stream, clock)
@@ -212,6 +226,7 @@ class NamespaceStack:
             "fast_path": self.fast_path.stats(),
             "forward": self.upstream.stats(),
             "front_end": self.front_end.stats(),
+            "journal": stream.channel.journal,
             "polling": stream.channel,
             "records": stream.channel.records,
             "pool": self._pool.stats(),

@@ -193,6 +193,8 @@ def _polling(seen: PublisherSnapshot, minute: Span[PublisherTotals]) -> Json:
         "failed": channel.polls_failed,
         "rolls": channel.rolls,
         "rolls_failed": channel.rolls_failed,
+        "source": channel.source,
+        "journalnodes": {each: channel.journal.troubles.get(each, "") for each in channel.journal.counted},
     }
 
 

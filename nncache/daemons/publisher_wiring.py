@@ -42,18 +42,19 @@ from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.webhdfs import WebHdfs
-from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.edits.source import EditsSource
 from nncache.invalidation.feed.source import FeedEdits
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.filters.read_ahead import reading_ahead
+from nncache.invalidation.journal.access import journal_access
+from nncache.invalidation.journal.choice import edits_of
 from nncache.invalidation.publisher.access import rules_of
 from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import OutputSetup, load_output_class
 from nncache.invalidation.publisher.publisher import Publisher
 from nncache.invalidation.publisher.stats import PublisherStats
-from nncache.invalidation.settings import NAMENODE, ZOOKEEPER
+from nncache.invalidation.settings import FEED, ZOOKEEPER
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
 from nncache.net.endpoint import ListenAddress
@@ -132,6 +133,7 @@ class PublisherSystem:
         self._clock = clock
         self._login = login
         self._identity = identity
+        self._web = web
         self._pool = NameNodePool(settings.namenodes, clock, identity, web)
         first, *others = map(web.url, settings.namenodes.namenode_http)
         user = settings.namenodes.user
@@ -220,10 +222,13 @@ class PublisherSystem:
 
     def _source(self) -> EditsSource:
         settings = self._settings
-        if settings.publisher.edits_source == NAMENODE:
-            return PolledEdits(self._pool, settings.polling, self._clock)
-        return FeedEdits(
-            self._pool, settings.zookeeper, settings.feed.feed_root, self._clock, login=self._login
+        if settings.edits.edits_source == FEED:
+            return FeedEdits(
+                self._pool, settings.zookeeper, settings.feed.feed_root, self._clock, login=self._login
+            )
+        access = journal_access(settings.edits, settings.namenodes, self._identity, self._web)
+        return edits_of(
+            self._pool, settings.edits, settings.polling, access, self._clock, at_first_sight=False
         )
 
     def _works(self, publisher: Publisher) -> tuple[Work, ...]:
@@ -286,6 +291,7 @@ class PublisherSystem:
         stats = self._stats()
         return {
             "admin": self._admin.stats(),
+            "journal": stats.channel.journal,
             "loop": self._watchdog.stats(),
             "polling": stats.channel,
             "pool": self._pool.stats(),

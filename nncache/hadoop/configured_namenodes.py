@@ -31,6 +31,9 @@ _WEB_KEYS: Final[Mapping[bool, tuple[str, str]]] = {
 }
 """With TLS or not: the address's key, and its default."""
 
+_SHARED_EDITS_KEY: Final = "dfs.namenode.shared.edits.dir"
+_JOURNALNODE_PORT: Final = 8485
+
 _WILDCARDS: Final = frozenset({"0.0.0.0", "::", "0:0:0:0:0:0:0:0"})  # noqa: S104 - not listened on: recognised
 
 
@@ -59,6 +62,42 @@ class ConfiguredNameNodes:
     rpc: tuple[str, ...]
     principal: str = ""
     tls: bool = False  # `http` are HTTPS addresses
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumJournal:
+    """A journal and all JournalNodes that keep it, "host:port" each."""
+
+    addresses: tuple[str, ...]
+    journal_id: str
+
+
+def parse_quorum_journal(key: str, uri: str) -> QuorumJournal:
+    """Read qjournal://host:port;host:port;host:port/JOURNAL (QuorumJournalManager.getLoggerAddresses).
+
+    Raises SettingError: it is something else.
+    """
+    scheme, separator, rest = uri.partition("://")
+    hosts, _, journal_id = rest.partition("/")
+    addresses = tuple(
+        _with_port(key, host.strip(), _JOURNALNODE_PORT) for host in hosts.split(";") if host.strip()
+    )
+    if scheme != "qjournal" or not separator or not addresses or not journal_id or "/" in journal_id:
+        raise SettingError(key, uri, "must be qjournal://host:port;host:port;host:port/JOURNAL")
+    if len(set(addresses)) < len(addresses):
+        raise SettingError(key, uri, "must name each JournalNode once")
+    return QuorumJournal(addresses, journal_id)
+
+
+def configured_journal(values: Values, nameservice: str) -> str:
+    """Return the URI of the journal that the NameNodes of a nameservice share; "" where JournalNodes keep none.
+
+    DFSUtil.setGenericConf: of all keys the one with the most specific suffix holds.
+    """
+    ids = values.names(f"dfs.ha.namenodes.{nameservice}")
+    suffixes = (*(f".{nameservice}.{each}" for each in ids), f".{nameservice}", "")
+    uri = next((found for each in suffixes if (found := values.get(_SHARED_EDITS_KEY + each))), "")
+    return uri if uri.startswith("qjournal://") else ""
 
 
 def configured_nameservice(values: Values) -> str:

@@ -1,4 +1,4 @@
-"""Channels of a proxy that reads the edits itself: from the NameNode, or from the feed of a namespace in ZooKeeper."""
+"""Channels of a proxy that reads the edits itself: from the NameNode or JournalNodes, or from a feed in ZooKeeper."""
 
 from collections import deque
 
@@ -75,7 +75,7 @@ class EditsInputStream(InotifyEventInputStream):
 
 
 class DirectInotifyEventInputStream(EditsInputStream):
-    """The stream of the active NameNode's edits, by polling getEditsFromTxid; each poll is the freshness probe."""
+    """The stream of the source that `edits_source` names; by default the polls of getEditsFromTxid."""
 
     def __init__(self, setup: ChannelSetup) -> None:
-        super().__init__(PolledEdits(setup.namenodes, setup.polling, setup.clock))
+        super().__init__(setup.edits or PolledEdits(setup.namenodes, setup.polling, setup.clock))

@@ -27,6 +27,9 @@ class EditsRpc(Protocol):
     async def get_current_edit_log_txid(self) -> int:
         """Return the last transaction written; it may not be durable yet. -1 while becoming active."""
 
+    async def namespace_id(self) -> int:
+        """Return the number of the namespace, which its journals carry as well."""
+
     async def roll_edits(self) -> int:
         """Begin a new segment of the log; return its first transaction."""
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from nncache.hadoop.configured_namenodes import QuorumJournal, parse_quorum_journal
 from nncache.hadoop.feed_znodes import DEFAULT_ROOT
 from nncache.net.setting_error import SettingError
 
@@ -18,7 +19,58 @@ FEED = "feed"
 """The channel, and the publisher's source, that is the feed of a namespace in ZooKeeper."""
 
 NAMENODE = "namenode"
-"""The publisher's source that asks the NameNode."""
+"""The source that polls the NameNode's inotify."""
+
+JOURNALNODES = "journalnodes"
+"""The source that reads the JournalNodes."""
+
+AUTO = "auto"
+"""The source that reads the JournalNodes while they can be read, else the NameNode's inotify."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditsSettings:
+    """Where edits are read. Raises SettingError: a value is outside what its key allows."""
+
+    edits_source: str = field(
+        default=NAMENODE,
+        metadata={
+            "help": f"Where edits come from: {NAMENODE} (getEditsFromTxid is polled), {JOURNALNODES} (those of "
+            f"shared_edits_dir are polled), {AUTO} ({JOURNALNODES} where they prove that they can be read, else "
+            f"{NAMENODE}); for a publisher also {FEED} (what nncache namenode writes to ZooKeeper, by watches). For a "
+            f"proxy this is about channel {DIRECT}."
+        },
+    )
+    shared_edits_dir: str = field(
+        default="",
+        metadata={
+            "help": "The JournalNodes and the journal as in dfs.namenode.shared.edits.dir, all of them: "
+            "qjournal://host:8485;host:8485;host:8485/JOURNAL. Read from hadoop_conf_dir."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        if self.edits_source not in {NAMENODE, JOURNALNODES, AUTO, FEED}:
+            raise SettingError(
+                "edits_source",
+                self.edits_source,
+                f"must be {NAMENODE}, {JOURNALNODES}, {AUTO} or, for a publisher, {FEED}",
+            )
+        if self.shared_edits_dir and self.edits_source in {JOURNALNODES, AUTO}:
+            parse_quorum_journal("shared_edits_dir", self.shared_edits_dir)
+        if not self.shared_edits_dir and self.edits_source == JOURNALNODES:
+            raise SettingError(
+                "edits_source",
+                JOURNALNODES,
+                "needs the JournalNodes: shared_edits_dir, or hadoop_conf_dir with dfs.namenode.shared.edits.dir",
+            )
+
+    @property
+    def journal(self) -> QuorumJournal | None:
+        """The JournalNodes to read; None: none are wanted, or none are known."""
+        if not self.shared_edits_dir or self.edits_source not in {JOURNALNODES, AUTO}:
+            return None
+        return parse_quorum_journal("shared_edits_dir", self.shared_edits_dir)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,28 @@ class RecordStats:
 
 
 @dataclass(slots=True, kw_only=True)
+class JournalStats:
+    """What a source that reads JournalNodes did since the process began."""
+
+    polls: int = 0  # polls of a JournalNode that were answered
+    polls_failed: int = 0  # polls of a JournalNode that got no answer that counts
+    poll_s: float = 0.0  # seconds that all answered polls took
+    epoch: int = 0  # that is followed; 0 outside a run
+    discarded: int = (
+        0  # transactions that a JournalNode showed, and whose number has another content in the log
+    )
+    counted: Mapping[str, int] = field(
+        default_factory=dict
+    )  # by JournalNode: 1 while its answers count, else 0
+    behind_txids: Mapping[str, int] = field(
+        default_factory=dict
+    )  # transactions that another showed, and this one not
+    troubles: Mapping[str, str] = field(
+        default_factory=dict
+    )  # by JournalNode whose answers do not count: why not
+
+
+@dataclass(slots=True, kw_only=True)
 class ChannelStats:
     """What a channel did since the process began; a channel that does not poll leaves the zeros."""
 
@@ -35,6 +57,8 @@ class ChannelStats:
     reconnects: int = 0  # times the NameNode's identity was confirmed on another connection within one run
     records: RecordStats = field(default_factory=RecordStats)  # of a channel that reads records
     session: SessionStats = field(default_factory=SessionStats)  # with ZooKeeper, of a channel that has one
+    source: str = ""  # the source of edits that is read, where there is a choice (edits_source)
+    journal: JournalStats = field(default_factory=JournalStats)  # of a source that reads JournalNodes
 
     def polled(self, took_s: float, *, found: bool) -> None:
         """Count an answered poll."""

@@ -14,6 +14,7 @@ from nncache.coordination.login import Login
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.change import Change
 from nncache.hadoop.events import EventBatch
+from nncache.invalidation.edits.source import EditsSource
 from nncache.invalidation.namenodes import NameNodes
 from nncache.invalidation.settings import (
     DIRECT,
@@ -78,6 +79,7 @@ class ChannelSetup:
     clock: Callable[[], float]
     login: Login | None = None  # at ZooKeeper
     feed: FeedSettings = field(default_factory=FeedSettings)
+    edits: EditsSource | None = None  # of the direct channel; None: the NameNode is polled
 
 
 class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):

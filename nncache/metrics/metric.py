@@ -15,6 +15,7 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "fast_path": ("proxy",),
     "forward": ("proxy",),
     "front_end": ("proxy",),
+    "journal": ("proxy", "publisher"),
     "loop": ("proxy", "publisher", "dns"),
     "pool": ("proxy", "publisher"),
     "namespace": ("namenode",),

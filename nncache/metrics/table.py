@@ -113,6 +113,46 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "calls",
         "Calls of rollEdits refused or failed.",
     ),
+    counter(
+        "journal.polls",
+        "journal_polls",
+        "polls",
+        "Polls of JournalNodes answered, where edits_source reads them.",
+    ),
+    counter(
+        "journal.polls_failed",
+        "journal_polls_failed",
+        "polls",
+        "Polls of JournalNodes without an answer that counts.",
+    ),
+    counter(
+        "journal.poll_s", "journal_poll_seconds", "seconds", "Time that answered polls of JournalNodes took."
+    ),
+    gauge(
+        "journal.epoch", "journal_epoch", "epoch", "Epoch of the journal that is followed; 0 while none is."
+    ),
+    counter(
+        "journal.discarded",
+        "journal_discarded",
+        "transactions",
+        "Transactions that a JournalNode showed, and whose id has another content in the log.",
+    ),
+    Metric(
+        name="nncache_journalnode_counted",
+        kind="gauge",
+        unit="0 or 1",
+        source="journal.counted",
+        meaning="Whether the answers of each JournalNode count.",
+        labels=("journalnode",),
+    ),
+    Metric(
+        name="nncache_journalnode_behind_txids",
+        kind="gauge",
+        unit="transactions",
+        source="journal.behind_txids",
+        meaning="Transactions that another JournalNode has shown, and this one not.",
+        labels=("journalnode",),
+    ),
     # ---- nncache: the event loop
     counter(
         "loop.stalls",

@@ -25,6 +25,7 @@ from nncache.invalidation.settings import (
     FEED,
     ZOOKEEPER,
     ChannelSettings,
+    EditsSettings,
     FeedSettings,
     PollingSettings,
 )
@@ -52,6 +53,7 @@ _HEADINGS: Final[Mapping[Callable[[], object], str]] = {
     ChannelSettings: "Invalidation channel",
     DnsSettings: "DNS zone",
     ExplainSettings: "Admin port of the proxy",
+    EditsSettings: "Source of edits",
     FeedSettings: "Feed of a namespace in ZooKeeper",
     FilterSettings: "Filters",
     HadoopConfSettings: "Hadoop configuration",
@@ -97,6 +99,7 @@ class SettingsOfProxy:
     termination: TerminationSettings = _part(TerminationSettings)
     cache: CacheSettings = _part(CacheSettings)
     channel: ChannelSettings = _part(ChannelSettings)
+    edits: EditsSettings = _part(EditsSettings)
     feed: FeedSettings = _part(FeedSettings)
     zookeeper: ZooKeeperSettings = _part(ZooKeeperSettings)
     registration: RegistrationSettings = _part(RegistrationSettings)
@@ -117,6 +120,8 @@ class SettingsOfProxy:
                 ", ".join(self.termination.spnego_principal),
                 "needs principal and keytab: the proxy calls NameNodes as this principal on behalf of clients",
             )
+        if self.edits.edits_source == FEED:
+            raise SettingError("edits_source", FEED, f"is a publisher's; a proxy has channel = {FEED} for it")
         if self.channel_name in {FEED, ZOOKEEPER} and not self.zookeeper.zookeeper:
             raise SettingError(
                 "channel", self.channel_name, "needs the servers of ZooKeeper: zookeeper, host:port of each"
@@ -160,6 +165,7 @@ class SettingsOfPublisher:
     namenode_tls: NameNodeTlsSettings = _part(NameNodeTlsSettings)
     kerberos: KerberosSettings = _part(KerberosSettings)
     filters: FilterSettings = _part(FilterSettings)
+    edits: EditsSettings = _part(EditsSettings)
     feed: FeedSettings = _part(FeedSettings)
     zookeeper: ZooKeeperSettings = _part(ZooKeeperSettings)
     registration: RegistrationSettings = _part(RegistrationSettings)
@@ -170,7 +176,7 @@ class SettingsOfPublisher:
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together; the SettingError names the key to change."""
-        if self.publisher.output_stream == ZOOKEEPER or self.publisher.edits_source == FEED:
+        if self.publisher.output_stream == ZOOKEEPER or self.edits.edits_source == FEED:
             _need_zookeeper(self.zookeeper, "nncache publisher")
         _see_registration(self.registration, self.registry, self.zookeeper)
 

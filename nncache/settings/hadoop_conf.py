@@ -10,7 +10,11 @@ from typing import Final
 
 from nncache.errors import ConfigurationError
 from nncache.hadoop.configuration import RESOURCES, BadConfigurationError, Configuration
-from nncache.hadoop.configured_namenodes import configured_namenodes, configured_nameservice
+from nncache.hadoop.configured_namenodes import (
+    configured_journal,
+    configured_namenodes,
+    configured_nameservice,
+)
 from nncache.hadoop.namenode_settings import HadoopConfSettings
 from nncache.hadoop.viewfs import viewfs_mounts
 from nncache.invalidation.settings import DIRECT
@@ -135,6 +139,8 @@ def _values_of(
         "namenode_http": found.http,
         "namenode_rpc": found.rpc,
     }
+    if journal := configured_journal(configuration, found.nameservice):
+        values["shared_edits_dir"] = journal
     if found.principal:
         values["namenode_principal"] = found.principal
     if found.tls:

@@ -20,6 +20,15 @@ class NameNodeAddress:
     https: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class JournalNodeAddress:
+    """Where one JournalNode listens ("host:port"); `http` and `https` as of a NameNode."""
+
+    rpc: str
+    http: str
+    https: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
     """All listening addresses of a cluster, as "host:port"; what the cluster does not have is empty."""
@@ -29,9 +38,7 @@ class Addresses:
     datanode_ipc: str = ""
     datanode_http: str = ""
     datanode_https: str = ""
-    journalnode_rpc: str = ""
-    journalnode_http: str = ""
-    journalnode_https: str = ""
+    journalnodes: tuple[JournalNodeAddress, ...] = ()
     zookeeper: str = ""
     zookeeper_secure: str = ""
 
@@ -59,9 +66,10 @@ class Addresses:
             datanode_ipc=take(needed=data),
             datanode_http=take(spec.ports.datanode_http, needed=data and plain),
             datanode_https=take(needed=data and encrypted),
-            journalnode_rpc=take(needed=spec.ha),
-            journalnode_http=take(needed=spec.ha and plain),
-            journalnode_https=take(needed=spec.ha and encrypted),
+            journalnodes=tuple(
+                JournalNodeAddress(take(), take(needed=plain), take(needed=encrypted))
+                for _ in range(spec.journalnodes if spec.ha else 0)
+            ),
             zookeeper=take(spec.ports.zookeeper, needed=spec.with_zookeeper),
             zookeeper_secure=take(needed=spec.with_zookeeper and secure),
         )

@@ -9,7 +9,7 @@ from typing import Self
 
 from nncache.testbed import https, java, readiness, secured
 from nncache.testbed.addresses import Addresses, NameNodeAddress
-from nncache.testbed.configuration import write_configuration
+from nncache.testbed.configuration import of_journalnode, shared_edits_dir, write_configuration
 from nncache.testbed.errors import StartError
 from nncache.testbed.jars import Progress, silent
 from nncache.testbed.ports import PortLease
@@ -57,7 +57,7 @@ class DataNode:
 
 @dataclass(frozen=True, slots=True)
 class JournalNode:
-    """The JournalNode of an HA pair."""
+    """One JournalNode of an HA pair: its RPC address, and its process, which can be stopped and started alone."""
 
     rpc: str
     process: ServerProcess
@@ -102,7 +102,7 @@ class Cluster:
             self.kdc, self.authority = self._trust.kdc, self._trust.authority
             self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
             self.datanode = self._datanode()
-            self.journalnode = self._journalnode()
+            self.journalnodes = tuple(map(self._journalnode, range(len(self.addresses.journalnodes))))
             self.zookeeper = self._zookeeper()
             undo.pop_all()
 
@@ -134,9 +134,14 @@ class Cluster:
         return ("--nameservice", self.spec.nameservice, "--namenode-http", http, "--namenode-rpc", rpc)
 
     @property
+    def shared_edits_dir(self) -> str:
+        """The journal of an HA pair, as dfs.namenode.shared.edits.dir says it."""
+        return shared_edits_dir(self.spec, self.addresses)
+
+    @property
     def processes(self) -> tuple[ServerProcess, ...]:
         """All servers, in the order in which they may be stopped."""
-        parts = (self.datanode, *self.namenodes, self.journalnode, self.zookeeper, self.kdc)
+        parts = (self.datanode, *self.namenodes, *self.journalnodes, self.zookeeper, self.kdc)
         return tuple(part.process for part in parts if part is not None)
 
     def stop(self) -> None:
@@ -228,11 +233,10 @@ class Cluster:
         began = time.monotonic()
         self._progress(f"Hadoop {self.hadoop_version}: starting a cluster in {self.directory}")
         self._trust.start()
-        first = [part.process for part in (self.journalnode, self.zookeeper) if part is not None]
+        first = [part.process for part in (*self.journalnodes, self.zookeeper) if part is not None]
         for process in first:
             process.launch()
-        if self.journalnode is not None:
-            self.journalnode.process.await_up()
+        await_all([journalnode.process for journalnode in self.journalnodes])
         self._format()
         for namenode in self.namenodes:
             namenode.process.launch()
@@ -311,12 +315,17 @@ class Cluster:
         process = self._server("datanode", java.DATANODE, is_up=lambda: readiness.accepts(http or https))
         return DataNode(http=http, https=https, process=process)
 
-    def _journalnode(self) -> JournalNode | None:
-        address = self.addresses.journalnode_rpc
-        if not address:
-            return None
-        process = self._server("journalnode", java.JOURNALNODE, is_up=lambda: readiness.accepts(address))
-        return JournalNode(address, process)
+    def _journalnode(self, index: int) -> JournalNode:
+        address = self.addresses.journalnodes[index]
+        name = f"journalnode-{index + 1}" if len(self.addresses.journalnodes) > 1 else "journalnode"
+        own = of_journalnode(address, self._place.data / name)
+        process = self._server(
+            name,
+            java.JOURNALNODE,
+            *(word for key, value in own.items() for word in ("-D", f"{key}={value}")),
+            is_up=lambda: readiness.accepts(address.rpc),
+        )
+        return JournalNode(address.rpc, process)
 
     def _zookeeper(self) -> ZooKeeper | None:
         address = self.addresses.zookeeper

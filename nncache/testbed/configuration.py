@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from nncache.testbed import four_letters, https, secured
-from nncache.testbed.addresses import Addresses
+from nncache.testbed.addresses import Addresses, JournalNodeAddress
 from nncache.testbed.spec import GROUPS_OF_USERS, ClusterSpec
 
 _LOG4J_NAME = "log4j.properties"
@@ -146,11 +146,7 @@ def _pair(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str, str]
         ),
         "dfs.ha.fencing.methods": "shell(/bin/true)",
         "dfs.ha.tail-edits.period": "1s",
-        "dfs.journalnode.edits.dir": str(data / "journalnode"),
-        "dfs.journalnode.rpc-address": addresses.journalnode_rpc,
-        "dfs.journalnode.http-address": addresses.journalnode_http,
-        "dfs.journalnode.https-address": addresses.journalnode_https,
-        "dfs.namenode.shared.edits.dir": f"qjournal://{addresses.journalnode_rpc}/{service}",
+        "dfs.namenode.shared.edits.dir": shared_edits_dir(spec, addresses),
     }
     for namenode in addresses.namenodes:
         settings[f"dfs.namenode.rpc-address.{service}.{namenode.id}"] = namenode.rpc
@@ -158,6 +154,22 @@ def _pair(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str, str]
         settings[f"dfs.namenode.https-address.{service}.{namenode.id}"] = namenode.https
         settings[f"dfs.namenode.name.dir.{service}.{namenode.id}"] = str(data / namenode.id)
     return settings
+
+
+def shared_edits_dir(spec: ClusterSpec, addresses: Addresses) -> str:
+    """Return the URI of the journal of an HA pair."""
+    return f"qjournal://{';'.join(each.rpc for each in addresses.journalnodes)}/{spec.nameservice}"
+
+
+def of_journalnode(address: JournalNodeAddress, directory: Path) -> dict[str, str]:
+    """Return the keys that are one JournalNode's own."""
+    settings = {
+        "dfs.journalnode.edits.dir": str(directory),
+        "dfs.journalnode.rpc-address": address.rpc,
+        "dfs.journalnode.http-address": address.http,
+        "dfs.journalnode.https-address": address.https,
+    }
+    return {key: value for key, value in settings.items() if value}
 
 
 def _site(settings: Mapping[str, str]) -> bytes:

@@ -144,7 +144,8 @@ class ClusterSpec:
     with_datanode: bool = True
     with_zookeeper: bool = False
     zookeeper_version: str | None = None  # None: the one within Hadoop's artefact
-    ha: bool = False  # a pair of NameNodes that share their edits through one JournalNode
+    ha: bool = False  # a pair of NameNodes that share their edits through JournalNodes
+    journalnodes: int = 1  # of an HA pair; an odd number
     nameservice: str = "ns1"  # used by HA clients only
     ports: Ports = Ports()
     kerberos: Kerberos | None = None

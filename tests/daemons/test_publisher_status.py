@@ -190,6 +190,8 @@ def test_writes_of_the_last_minute_against_the_limit() -> None:
         "failed": 0,
         "rolls": 3,
         "rolls_failed": 0,
+        "source": "",
+        "journalnodes": {},
     }
     just_now = document(replace(SEEN, now=100.0))
     assert (just_now["writes"]["per_s"], just_now["polling"]["cost_share"]) == (0.0, 0.0)

@@ -8,8 +8,11 @@ import pytest
 from nncache.hadoop.configuration import Configuration
 from nncache.hadoop.configured_namenodes import (
     ConfiguredNameNodes,
+    QuorumJournal,
+    configured_journal,
     configured_namenodes,
     configured_nameservice,
+    parse_quorum_journal,
 )
 from nncache.net.setting_error import SettingError
 
@@ -199,3 +202,44 @@ def test_what_the_policy_excludes_is_refused(policy: str, *, wanted: bool) -> No
     text = f"namenode_tls: {str(wanted).lower()}: does not fit dfs.http.policy, which is {policy}"
     with pytest.raises(SettingError, match=text):
         of({**PAIR, "dfs.http.policy": policy}, tls=wanted)
+
+
+def test_a_journal_names_all_its_journalnodes() -> None:
+    """The port is 8485 where none is named (DFSConfigKeys.DFS_JOURNALNODE_RPC_PORT_DEFAULT)."""
+    journal = QuorumJournal(("j1:8485", "j2:8486", "j3:8485"), "ns1")
+    assert parse_quorum_journal("k", "qjournal://j1;j2:8486;j3:8485/ns1") == journal
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///shared",
+        "qjournal:j1:8485/ns1",
+        "qjournal:///ns1",
+        "qjournal://j1:8485",
+        "qjournal://j1:8485/ns1/2",
+        "qjournal://j1:8485;j1:8485/ns1",
+    ],
+)
+def test_what_is_no_journal_is_refused(uri: str) -> None:
+    """The error names the key, the value and what would be right."""
+    with pytest.raises(SettingError, match=re.escape(uri)):
+        parse_quorum_journal("shared_edits_dir", uri)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "uri", "found"),
+    [
+        ("", "qjournal://j1/ns1", "qjournal://j1/ns1"),
+        (".ns1", "qjournal://j2/ns1", "qjournal://j2/ns1"),
+        (".ns1.nn1", "qjournal://j3/ns1", "qjournal://j3/ns1"),
+        (".ns2", "qjournal://j4/ns2", ""),
+        ("", "file:///shared", ""),
+    ],
+)
+def test_the_journal_of_a_nameservice(suffix: str, uri: str, found: str) -> None:
+    """A key with the nameservice, or a NameNode, says more than one without (DFSUtil.setGenericConf)."""
+    assert (
+        configured_journal(Configuration({**PAIR, f"dfs.namenode.shared.edits.dir{suffix}": uri}, {}), "ns1")
+        == found
+    )

@@ -137,6 +137,11 @@ class FakeRpc:
             await asyncio.sleep(self._configured.takes_s)
         self._check.admit(self._namenode.namespace)
 
+    async def namespace_id(self) -> int:
+        """Return the number of the namespace: there is but one."""
+        await self._call(lambda _: None)
+        return 1
+
     async def get_edits(self, from_txid: int) -> EditsPage:
         """Return the page from this transaction on."""
         await self._call(lambda namenode: namenode.refusal)

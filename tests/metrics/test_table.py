@@ -22,7 +22,7 @@ def leaves(stats: object, prefix: str) -> Iterator[str]:
             yield f"{prefix}.{field.name}"
 
 
-NAMES = {"filter_names"}
+NAMES = {"filter_names", "troubles"}
 """Fields that are no figures: the status page shows them."""
 
 FOR_TESTS = {
@@ -54,6 +54,7 @@ INNER = {
     "stream.channel.": "polling",
     "publisher.channel.": "polling",
     "publisher.session.": "zookeeper",
+    "polling.journal.": "journal",
     "polling.records.": "records",
     "polling.session.": "zookeeper",
 }

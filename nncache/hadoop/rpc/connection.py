@@ -33,8 +33,8 @@ SUPERUSER_ADVICE = (
     "dfs.permissions.superusergroup: name one with --user"
 )
 
-CONTEXT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
-"""What the connection context names; calls of other protocols may follow on the same connection."""
+CLIENT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+"""What the connection context names at a NameNode; calls of its other protocols may follow on the same connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class RpcConnection:
             it is still the one that the HTTP address serves.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword only
         self,
         address: str,
         user: str,
@@ -78,8 +78,12 @@ class RpcConnection:
         check: NamespaceCheck | None = None,
         identity: KerberosIdentity | None = None,
         is_impersonating: bool = False,
+        protocol: str = CLIENT_PROTOCOL,
     ) -> None:
         """Connect when the first call comes; without a `check` any namespace will do.
+
+        A server authorizes each connection once, for the `protocol` that it names (Server.authorizeConnection). Only
+        of a NameNode is it known which principal it has to be.
 
         With an `identity` the NameNode is asked as its principal and `user` is only what messages say; or, where
         `is_impersonating`, by that principal for `user`, as a proxy user (hadoop.proxyuser.*).
@@ -93,6 +97,7 @@ class RpcConnection:
         self._ping_interval_s = ping_interval_s
         self._max_frame_bytes = max_frame_bytes
         self._check = check
+        self._protocol = protocol
         self._client_id = os.urandom(CLIENT_ID_BYTES)
         self._wire: Wire | None = None  # the newest; perhaps not usable any more
         self._namespace: Namespace | None = None  # what that wire's server said; None without a check
@@ -284,16 +289,16 @@ class RpcConnection:
         return failure
 
     def _new_wire(self, initiator: Initiator | None) -> Wire:
-        simple = SimpleHandshake(self._client_id, self._simple_user, CONTEXT_PROTOCOL, self._real_user)
+        simple = SimpleHandshake(self._client_id, self._simple_user, self._protocol, self._real_user)
         handshake: Handshake = simple
         if initiator is not None and self._identity is not None:
             handshake = SaslHandshake(
                 self.address,
                 self._client_id,
-                CONTEXT_PROTOCOL,
+                self._protocol,
                 initiator.context,
                 effective_user=self._effective_user,
-                server=self._identity.namenode_principal,
+                server=self._identity.namenode_principal if self._protocol == CLIENT_PROTOCOL else None,
                 fallback=simple if self._identity.may_fall_back else None,
             )
         return Wire(

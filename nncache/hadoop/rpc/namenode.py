@@ -84,6 +84,11 @@ class NameNodeRpc:
         reply = await self._call(VERSION_REQUEST, client.VersionRequest(), client.VersionResponse)
         return namespace_of(reply)
 
+    async def namespace_id(self) -> int:
+        """Return the number of the namespace, which its journals carry as well; any user may ask."""
+        reply = await self._call(VERSION_REQUEST, client.VersionRequest(), client.VersionResponse)
+        return reply.info.storage_info.namespace_id
+
     async def groups_of(self, user: str) -> tuple[str, ...]:
         """Return the groups in which the NameNode finds a user, as `hdfs groups` does; any user may ask.
 

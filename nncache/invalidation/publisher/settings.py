@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.coordination.acl import parse_acl_entry
-from nncache.invalidation.settings import FEED, NAMENODE, ZOOKEEPER
+from nncache.invalidation.settings import ZOOKEEPER
 from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.setting_error import SettingError
 
@@ -27,13 +27,6 @@ class PublisherSettings:
         metadata={
             "help": f"Where events are published: {ZOOKEEPER}, or package.module:Class, an "
             "InotifyEventOutputStream."
-        },
-    )
-    edits_source: str = field(
-        default=NAMENODE,
-        metadata={
-            "help": f"Where edits come from: {NAMENODE} (getEditsFromTxid is polled), or {FEED} (what nncache namenode "
-            "writes to ZooKeeper, by watches)."
         },
     )
     max_write_ops_per_s: float = field(
@@ -113,8 +106,6 @@ class PublisherSettings:
                 parse_acl_entry(entry)
             except ValueError as exc:
                 raise SettingError("zookeeper_acl", entry, str(exc)) from exc
-        if self.edits_source not in {NAMENODE, FEED}:
-            raise SettingError("edits_source", self.edits_source, f"must be {NAMENODE} or {FEED}")
         scheme, _, form = self.zookeeper_subscriber_id.partition(":")
         if self.zookeeper_subscriber_id and (scheme not in _SUBSCRIBER_SCHEMES or form.count(USER) != 1):
             raise SettingError(

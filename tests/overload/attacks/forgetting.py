@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Final
 
-from nncache.hadoop.rpc.connection import CONTEXT_PROTOCOL, Method, RpcConnection
+from nncache.hadoop.rpc.connection import CLIENT_PROTOCOL, Method, RpcConnection
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
 from nncache.hadoop.webhdfs import WebHdfs
 from tests.http_client import webhdfs
@@ -14,7 +14,7 @@ from tests.overload.attack import Aim, Tally
 from tests.overload.attacks.sending import again, keep_asking, keep_asking_at_once
 
 _FIVE_A_SECOND: Final = 0.2
-_MKDIRS: Final = Method(CONTEXT_PROTOCOL, "mkdirs", is_repeatable=False)
+_MKDIRS: Final = Method(CLIENT_PROTOCOL, "mkdirs", is_repeatable=False)
 _MODE: Final = b"\x12\x03\x08\xed\x03"  # field 2, FsPermissionProto: perm 0755
 _CREATE_PARENT: Final = b"\x18\x01"  # field 3
 _TOGGLE_S: Final = 0.2

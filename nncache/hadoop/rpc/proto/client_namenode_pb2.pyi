@@ -274,10 +274,12 @@ class ListingException(_message.Message):
     def __init__(self, class_name: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
 class StorageInfo(_message.Message):
-    __slots__ = ("cluster_id",)
+    __slots__ = ("namespace_id", "cluster_id")
+    NAMESPACE_ID_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
+    namespace_id: int
     cluster_id: str
-    def __init__(self, cluster_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, namespace_id: _Optional[int] = ..., cluster_id: _Optional[str] = ...) -> None: ...
 
 class NamespaceInfo(_message.Message):
     __slots__ = ("block_pool_id", "storage_info")

@@ -1,0 +1,165 @@
+"""Reach the JournalNodes of a journal, and see that it is that of the namespace which the NameNodes serve.
+
+getJournaledEdits proves nothing: a journal that is not there is made in memory, and shows no transaction for ever.
+Source: GetJournalEditServlet of Hadoop 2.10.2 to 3.5.0, which compares the namespace before it looks for a segment.
+"""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+
+import aiohttp
+from yarl import URL
+
+from nncache.hadoop.configured_namenodes import QuorumJournal
+from nncache.hadoop.errors import HadoopError, KerberosError, RemoteCallError, RpcAuthenticationError
+from nncache.hadoop.journalnode import JournalNodeRpc
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.web_login import WebLogin
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.remote_exception import Verdict
+from nncache.invalidation.errors import ChannelUnavailableError, NotPermittedError, WrongNamespaceError
+from nncache.invalidation.settings import EditsSettings
+from nncache.net.http_failure import why_unanswered
+
+ANSWER_S: Final = 2.0
+"""How long an answer of a JournalNode is waited for."""
+
+_NO_SEGMENT: Final = 1 << 62
+"""No segment begins with this transaction: the answer is 404, or 403 from a journal of another namespace."""
+
+_CACHE_OFF: Final = "journal edits cache is not enabled"
+_NOT_FORMATTED: Final = "JournalNotFormattedException"
+_NOT_FOUND: Final = "No edit log found"
+_OTHER_NAMESPACE: Final = "This node has namespaceId"
+_FIRST_BYTES: Final = 4096
+"""Of a reply, in which its message is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalAccess:
+    """A journal, and as whom its JournalNodes are asked."""
+
+    journal: QuorumJournal
+    nameservice: str
+    user: str
+    identity: KerberosIdentity | None = None
+    web: NameNodeWeb = PLAIN  # their web servers have the same certificate authorities as the NameNodes'
+
+    def rpc(self, address: str) -> JournalNodeRpc:
+        """Return the client of one JournalNode."""
+        return JournalNodeRpc(
+            address,
+            self.journal.journal_id,
+            self.user,
+            nameservice=self.nameservice,
+            timeout_s=ANSWER_S,
+            identity=self.identity,
+        )
+
+
+def journal_access(
+    settings: EditsSettings, namenodes: NameNodeSettings, identity: KerberosIdentity | None, web: NameNodeWeb
+) -> JournalAccess | None:
+    """Return how to reach the JournalNodes of the settings; None if none are wanted, or none are known."""
+    if settings.journal is None:
+        return None
+    return JournalAccess(
+        journal=settings.journal,
+        nameservice=namenodes.nameservice,
+        user=namenodes.user,
+        identity=identity,
+        web=web,
+    )
+
+
+async def see_same_journal(access: JournalAccess, address: str, storage: tuple[int, str]) -> None:
+    """Return if the journal at this JournalNode's web server, host:port, is of the namespace of `storage`.
+
+    That is the namespace's id and the id of its cluster, as a NameNode says them.
+
+    Raises:
+        WrongNamespaceError: It is of another one.
+        NotPermittedError: The JournalNode shows its edits to NameNodes only, and we are none.
+        ChannelUnavailableError: It does not say.
+    """
+    namespace_id, cluster_id = storage
+    query = {
+        "jid": access.journal.journal_id,
+        "segmentTxId": str(_NO_SEGMENT),
+        "storageInfo": f"0:{namespace_id}:0:{cluster_id}",  # neither layout nor creation time is compared
+    }
+    url = URL(access.web.url(address)) / "getJournal" % query
+    try:
+        async with (
+            aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=ANSWER_S),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                middlewares=()
+                if access.identity is None
+                else (WebLogin(access.identity, (address,), timeout_s=ANSWER_S),),
+            ) as session,
+            session.get(url, allow_redirects=False, ssl=access.web.ssl) as reply,
+        ):
+            status = reply.status
+            body = (await reply.content.read(_FIRST_BYTES)).decode(errors="replace")
+    except TimeoutError as exc:
+        raise ChannelUnavailableError(f"{address}: no answer in {ANSWER_S:g} s") from exc
+    except (aiohttp.ClientError, OSError) as exc:
+        raise ChannelUnavailableError(f"{address}: {why_unanswered(exc)}") from exc
+    except KerberosError as exc:
+        raise NotPermittedError(f"{address}: {exc}") from exc
+    if status == HTTPStatus.NOT_FOUND and _NOT_FOUND in body:
+        return
+    if status == HTTPStatus.FORBIDDEN and _OTHER_NAMESPACE in body:
+        raise WrongNamespaceError(
+            f"journal {access.journal.journal_id} at {address} is of another namespace than the NameNodes serve "
+            f"(id {namespace_id} of cluster {cluster_id}): see dfs.namenode.shared.edits.dir and shared_edits_dir"
+        )
+    if status in {HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED}:
+        raise NotPermittedError(
+            f"/getJournal at {address} answers {status} to this service: it wants a principal of a NameNode, or one "
+            "whose short name is that of the JournalNode's own user (hadoop.security.auth_to_local)"
+        )
+    raise ChannelUnavailableError(f"/getJournal at {address} answers {status}")
+
+
+async def why_unreadable(access: JournalAccess, address: str, storage: tuple[int, str]) -> str:
+    """Return why a JournalNode cannot be read, with what to do about it; "" if it can."""
+    rpc = access.rpc(address)
+    try:
+        state = await rpc.state()
+        await see_same_journal(access, f"{address.rpartition(':')[0]}:{state.http_port}", storage)
+        await rpc.edits(_NO_SEGMENT, 1)
+    except (HadoopError, ChannelUnavailableError) as exc:
+        return str(explained(exc))
+    finally:
+        await rpc.close()
+    return ""
+
+
+def explained(exc: Exception) -> Exception:
+    """Translate the border's error about a JournalNode, with what to do about it."""
+    if not isinstance(exc, HadoopError):
+        return exc
+    if isinstance(exc, RemoteCallError):
+        if exc.verdict is Verdict.ACCESS_CONTROL:
+            return NotPermittedError(
+                f"{exc}; on a secured cluster with hadoop.security.authorization a JournalNode serves the NameNodes' "
+                "principal on this very host alone (dfs.namenode.kerberos.principal), and security.qjournal.service."
+                "protocol.acl"
+            )
+        if _CACHE_OFF in exc.remote.message:
+            return ChannelUnavailableError(
+                f"{exc.address}: set dfs.ha.tail-edits.in-progress to true in the JournalNode's hdfs-site.xml, and "
+                "restart it"
+            )
+        if exc.remote.exception == _NOT_FORMATTED:
+            return ChannelUnavailableError(
+                f"{exc.address} has no such journal: see dfs.namenode.shared.edits.dir and shared_edits_dir, or have "
+                "the journal formatted (hdfs namenode -initializeSharedEdits)"
+            )
+    if isinstance(exc, RpcAuthenticationError):
+        return NotPermittedError(str(exc))
+    return ChannelUnavailableError(str(exc))

@@ -1,0 +1,225 @@
+"""Decide what the answers of JournalNodes prove: which transactions are in the log, and as of when all are known.
+
+Sans-I/O. A NameNode acknowledges a change once a majority of all JournalNodes has it (QuorumOutputStream). One
+JournalNode may show what never comes into the log, and give the same transaction id another content later; Hadoop's own
+reader counts transactions and does not compare them (QuorumJournalManager.selectRpcInputStreams, 3.5.0).
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from nncache.hadoop.editlog.frames import Frame
+from nncache.invalidation.errors import GapKind
+
+START_LOG_SEGMENT: Final = 24
+"""The opcode of the first transaction of each segment; each NameNode that becomes active begins one."""
+
+
+class Shown(NamedTuple):
+    """A transaction as some JournalNode shows it. Two are the same if all bytes and the layout are."""
+
+    layout_version: int
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Discontinued:
+    """The journal is not the one followed so far, or cannot be followed."""
+
+    reason: str
+    kind: GapKind = GapKind.OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one answer brought."""
+
+    seen: tuple[Shown, ...]  # shown for the first time, by any JournalNode; the log may not keep them
+    durable: tuple[Shown, ...]  # the transactions that follow on the position: they stay in the log
+    discarded: int = 0  # other versions of these that were returned as `seen`
+
+
+@dataclass(slots=True)
+class _Node:
+    """What is known of one JournalNode."""
+
+    epoch: int = -1  # that it has promised, as said over the present connection; -1: not said
+    epoch_as_of: float = -math.inf  # when it was asked for that
+    as_of: float = -math.inf  # when the last question was sent whose answer counts and is whole
+    last_txid: int = 0  # the last transaction that this answer showed; 0 for none
+    shown: dict[int, Shown] | None = None  # by txid, after the position; None: it gave no answer that counts
+    is_away: bool = False  # it was asked, and gave no answer that counts
+    is_missing: bool = False  # what follows on the position is not in its cache
+
+
+class JournalQuorum:
+    """The answers of all JournalNodes of one journal, in one epoch.
+
+    Invariants:
+        Q1  The position moves over a transaction only when a majority of all configured JournalNodes shows the very
+            same bytes: each later recovery meets one of them, and keeps it (SegmentRecoveryComparator).
+        Q2  `fresh_as_of` is a time t only if answers that count came to questions that a majority was sent at t or
+            later, and all that these answers show was returned as `seen`: a change acknowledged before t is at one of
+            any majority, which shows it or says that it is not in its cache.
+        Q3  An answer counts only while its JournalNode has promised the epoch that is followed: one that was cut off
+            shows another log, and one whose disk was wiped has forgotten what it acknowledged.
+        Q4  Once a segment begins, nothing is fresh until a majority, asked later, says that the epoch is still the
+            same: what another NameNode answers must not be covered by this run.
+    """
+
+    def __init__(self, names: Sequence[str], after_txid: int) -> None:
+        """Follow the journal after this transaction; `names` are all JournalNodes that are configured."""
+        self._nodes = {name: _Node() for name in names}
+        self._majority = len(self._nodes) // 2 + 1
+        self.through_txid = after_txid
+        """The position: every transaction up to this one was returned as `durable`."""
+        self._seen: dict[int, set[Shown]] = {}  # all versions returned as `seen`, by txid, after the position
+        self._segment_seen_at = -math.inf  # when a segment's beginning was returned as `seen`
+        self._target: tuple[float, int] | None = None  # (time, txid) of the oldest freshness not yet durable
+        self._durable_as_of: float | None = None
+        self.epoch: int | None = None
+        """The epoch that is followed: the highest of the first majority that said; None before."""
+        self._epoch_as_of = -math.inf  # when that was known
+
+    @property
+    def next_txid(self) -> int:
+        """The transaction to ask each JournalNode for."""
+        return self.through_txid + 1
+
+    @property
+    def counting(self) -> tuple[str, ...]:
+        """The JournalNodes whose last answer counts."""
+        return tuple(name for name, node in self._nodes.items() if self._counts(node))
+
+    @property
+    def is_quorate(self) -> bool:
+        """Whether the last answers of a majority count."""
+        return len(self.counting) >= self._majority
+
+    def needs_epoch(self, name: str, now: float, every_s: float) -> bool:
+        """Whether this JournalNode has to be asked for its epoch before it is asked for transactions."""
+        asked_at = self._nodes[name].epoch_as_of
+        return now - asked_at >= every_s or asked_at <= self._segment_seen_at
+
+    def promised(self, name: str, epoch: int, asked_at: float) -> Discontinued | None:
+        """Take the epoch that a JournalNode says, over the connection over which its next answers come."""
+        node = self._nodes[name]
+        node.epoch, node.epoch_as_of = epoch, asked_at
+        said = [each for each in self._nodes.values() if each.epoch >= 0]
+        if self.epoch is None:
+            if len(said) >= self._majority:
+                self.epoch, self._epoch_as_of = max(each.epoch for each in said), asked_at
+            return None
+        if epoch > self.epoch:
+            return Discontinued(
+                f"{name} has promised epoch {epoch} after {self.epoch}: another NameNode is becoming active"
+            )
+        lower = [each for each in said if each.epoch < self.epoch and each.epoch_as_of > self._epoch_as_of]
+        if len(lower) >= self._majority:
+            return Discontinued(
+                f"most JournalNodes have promised no epoch as high as {self.epoch}: the journal was formatted",
+                GapKind.WENT_BACK,
+            )
+        return None
+
+    def failed(self, name: str) -> None:
+        """Take it that a JournalNode gave no answer that counts; it says its epoch before the next one."""
+        self._nodes[name] = _Node(is_away=True)
+
+    def missed(self, name: str) -> Discontinued | None:
+        """Take it that what follows on the position is not in a JournalNode's cache."""
+        node = self._nodes[name]
+        node.shown, node.as_of, node.is_missing = None, -math.inf, True
+        node.is_away = False
+        nodes = self._nodes.values()
+        if len(nodes) - sum(1 for each in nodes if each.is_missing or each.is_away) >= self._majority:
+            return None
+        return Discontinued(
+            f"transaction {self.next_txid} is in the caches of too few JournalNodes, of {len(nodes)} not in those of "
+            + ", ".join(name for name, each in self._nodes.items() if each.is_missing)
+            + " (they were restarted, or dfs.journalnode.edit-cache-size.bytes is too small)",
+            GapKind.PURGED,
+        )
+
+    def answered(
+        self, name: str, shown: Iterable[Shown], *, asked_at: float, now: float, is_whole: bool
+    ) -> Found:
+        """Take what a JournalNode shows from `next_txid`, or from before it, on.
+
+        `is_whole`: it has no more than that. What it shows is returned also where the answer does not count.
+        """
+        node = self._nodes[name]
+        node.shown = {each.frame.txid: each for each in shown if each.frame.txid > self.through_txid}
+        node.is_missing = node.is_away = False
+        seen = self._first_seen(node.shown.values(), now)
+        if not self._counts(node):
+            return Found(seen, ())
+        if is_whole:
+            node.as_of, node.last_txid = asked_at, max(node.shown, default=0)
+        return Found(seen, *self._durable())
+
+    @property
+    def fresh_as_of(self) -> float | None:
+        """As of when all that was acknowledged was returned as `seen`; None while that is not known."""
+        said = sum(
+            1
+            for node in self._nodes.values()
+            if node.epoch == self.epoch and node.epoch_as_of > self._segment_seen_at
+        )
+        if said < self._majority:
+            return None
+        times = sorted((node.as_of for node in self._nodes.values() if self._counts(node)), reverse=True)
+        if len(times) < self._majority or times[self._majority - 1] == -math.inf:
+            return None
+        return times[self._majority - 1]
+
+    def durable_as_of(self) -> float | None:
+        """Return as of when all that was acknowledged was returned as `durable`; None while that is not known."""
+        if self._target is not None and self.through_txid >= self._target[1]:
+            self._durable_as_of, self._target = self._target[0], None
+        fresh_as_of = self.fresh_as_of
+        if fresh_as_of is None:
+            return None
+        last = max(node.last_txid for node in self._nodes.values() if self._counts(node))
+        if self.through_txid >= last:
+            self._durable_as_of = fresh_as_of
+        elif self._target is None:
+            self._target = fresh_as_of, last
+        return self._durable_as_of
+
+    def _counts(self, node: _Node) -> bool:
+        return node.shown is not None and self.epoch is not None and node.epoch == self.epoch
+
+    def _counted(self, node: _Node) -> dict[int, Shown]:
+        """Return what it shows, as far as that counts."""
+        return node.shown if node.shown is not None and self._counts(node) else {}
+
+    def _first_seen(self, shown: Iterable[Shown], now: float) -> tuple[Shown, ...]:
+        first: list[Shown] = []
+        for each in shown:
+            versions = self._seen.setdefault(each.frame.txid, set())
+            if each not in versions:
+                versions.add(each)
+                first.append(each)
+                if each.frame.opcode == START_LOG_SEGMENT:
+                    self._segment_seen_at = now
+        return tuple(first)
+
+    def _durable(self) -> tuple[tuple[Shown, ...], int]:
+        """Move the position as far as a majority agrees; return what it moved over, and how many other versions."""
+        taken: list[Shown] = []
+        discarded = 0
+        counting = [self._counted(node) for node in self._nodes.values()]
+        while True:
+            txid = self.next_txid
+            versions = [shown[txid] for shown in counting if txid in shown]
+            agreed = next((each for each in versions if versions.count(each) >= self._majority), None)
+            if agreed is None:
+                return tuple(taken), discarded
+            taken.append(agreed)
+            self.through_txid = txid
+            discarded += len(self._seen.pop(txid)) - 1
+            for shown in counting:
+                shown.pop(txid, None)

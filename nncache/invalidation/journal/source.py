@@ -1,0 +1,382 @@
+"""A source of edits that costs the NameNodes no call: all JournalNodes of a journal, polled in parallel."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from nncache.hadoop.editlog.batches import batch_of
+from nncache.hadoop.editlog.ops import decode_op
+from nncache.hadoop.election_view import Active
+from nncache.hadoop.errors import HadoopError, NoActiveNameNodeError
+from nncache.hadoop.events import EventBatch
+from nncache.hadoop.journalnode import CacheMissError, JournalNodeRpc
+from nncache.invalidation.backoff import Backoff
+from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.errors import (
+    ChannelUnavailableError,
+    GapKind,
+    MissingEventsError,
+    NotPermittedError,
+    WrongNamespaceError,
+)
+from nncache.invalidation.follower.probing import Probing
+from nncache.invalidation.journal.access import JournalAccess, explained, see_same_journal
+from nncache.invalidation.journal.quorum import Discontinued, JournalQuorum, Shown
+from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
+from nncache.invalidation.same_namespace import see_same_namespace, unavailable
+from nncache.invalidation.settings import JOURNALNODES
+from nncache.invalidation.stats import ChannelStats, JournalStats
+
+POLL_INTERVAL_S: Final = 0.025
+"""Between an answer of a JournalNode and the next question to it."""
+
+MAX_TRANSACTIONS: Final = 2000
+"""Of one answer; one that has so many is followed by the next question at once."""
+
+MAX_WAITING: Final = 4 * MAX_TRANSACTIONS
+"""Transactions that may wait to be returned; beyond that no JournalNode is asked."""
+
+EPOCH_INTERVAL_S: Final = 1.0
+"""Each JournalNode is asked for its epoch so often."""
+
+START_S: Final = 5.0
+"""How long the answers of a majority are waited for when a run begins."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Node:
+    """One JournalNode, over all runs."""
+
+    address: str
+    rpc: JournalNodeRpc
+    same_over: int = 0  # the connection at whose other end the journal was found to be this namespace's
+    trouble: Exception | None = None  # why its answers do not count
+    last_txid: int = 0  # the last transaction that it is known to have
+
+
+@dataclass(slots=True)
+class _Run:
+    """What one run has read."""
+
+    quorum: JournalQuorum
+    probing: Probing
+    term: int
+    storage: tuple[int, str]  # ids of the namespace and of its cluster
+    first_txid: int  # what is before it is not returned
+    is_durable: bool  # no NameNode can lose a transaction up to the position
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    news: asyncio.Event = field(default_factory=asyncio.Event)  # there may be something to return
+    woken: asyncio.Event = field(default_factory=asyncio.Event)  # ends the waits for the next polls
+    batches: list[EventBatch] = field(default_factory=list)  # read, but not returned yet
+    end: Exception | None = None  # why nothing can follow
+    fresh_as_of: float | None = None  # as returned last
+
+
+class JournalEdits:
+    """Edits from JournalNodes; an `nncache.invalidation.edits.source.EditsSource`.
+
+    A run begins at a position of the NameNode's log, and ends with another epoch, another active NameNode, or where
+    the caches of a majority do not hold what comes next. What is no longer in caches is not read from segments.
+
+    Invariants:
+        J1  With `at_first_sight` a transaction is returned as soon as one JournalNode shows it, in each version that
+            is shown: to forget for one that the log does not keep does no harm. Else those in the log alone are
+            returned, in order, each once. The position of a read moves over those in the log alone.
+        J2  Coverage is what `quorum` proves, of answers over connections whose other end has shown its epoch and the
+            namespace of the NameNodes. With several NameNodes it is no later than the last probe that found exactly
+            one active: what one that is cut off answers must not be covered.
+        J3  A read that is cancelled has lost nothing.
+    """
+
+    def __init__(
+        self,
+        namenodes: NameNodes,
+        access: JournalAccess,
+        clock: Callable[[], float],
+        *,
+        at_first_sight: bool,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._namenodes = namenodes
+        self._access = access
+        self._clock = clock
+        self._at_first_sight = at_first_sight
+        self._chance = chance  # spreads retries apart
+        self._nodes = tuple(_Node(address, access.rpc(address)) for address in access.journal.addresses)
+        self._has_peers = len(namenodes.namenodes) > 1
+        self._tasks: asyncio.TaskGroup | None = None  # from the first run on
+        self._run: _Run | None = None
+        self._counts = JournalStats()
+
+    @property
+    def term(self) -> int:
+        """The term of the active NameNode whose edits are read; 0 outside a run."""
+        return 0 if self._run is None else self._run.term
+
+    async def start(self, after_txid: int | None) -> None:
+        """Begin a run after this (durable) transaction, or at the present end.
+
+        The present end is what the active NameNode has written when it is asked, over JMX: what it answers later
+        contains all up to there.
+
+        Raises:
+            ChannelUnavailableError: no active NameNode, or no majority of JournalNodes; says why not.
+            NotPermittedError: a majority does not let this service read.
+            WrongNamespaceError: the journal is of another namespace, or the NameNode's addresses are.
+            MissingEventsError: `after_txid` is in the caches of too few, or the active NameNode changed meanwhile.
+        """
+        self.stop()
+        try:
+            active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
+            namespace = await see_same_namespace(self._namenodes, active)
+            storage = await self._namenodes.rpc(active.namenode).namespace_id(), namespace.cluster_id
+        except NoActiveNameNodeError as exc:
+            raise ChannelUnavailableError(exc.whole) from exc
+        except HadoopError as exc:
+            raise unavailable(exc) from exc
+        probing = Probing(self._namenodes, active, self._clock)
+        try:
+            await probing.begin(-1 if after_txid is None else after_txid)
+            end_txid = self._end(active)
+            first_txid = (end_txid if after_txid is None else after_txid) + 1
+            # The last transaction is read once more: a transaction that is written need not be in the log for good.
+            position = first_txid - 2 if after_txid is None and not self._at_first_sight else first_txid - 1
+            run = _Run(
+                JournalQuorum(self._access.journal.addresses, position),
+                probing,
+                active.term,
+                storage,
+                first_txid,
+                is_durable=after_txid is not None,
+            )
+            await self._begin(run)
+        except BaseException:
+            probing.stop()
+            self.stop()
+            raise
+        if run.end is None:
+            return
+        probing.stop()
+        self.stop()
+        if isinstance(run.end, MissingEventsError) and run.end.kind is GapKind.PURGED:
+            raise MissingEventsError(
+                str(run.end), GapKind.PURGED, first_txid=first_txid, last_txid=max(end_txid, first_txid)
+            ) from run.end
+        raise run.end
+
+    def stop(self) -> None:
+        """End the run; without one do nothing."""
+        run, self._run = self._run, None
+        if run is not None:
+            run.probing.stop()
+            for task in run.tasks:
+                task.cancel()
+
+    async def shut_down(self) -> None:
+        """End the run, and the connections to the JournalNodes."""
+        self.stop()
+        tasks, self._tasks = self._tasks, None
+        if tasks is not None:
+            await tasks.__aexit__(None, None, None)
+        for node in self._nodes:
+            await node.rpc.close()
+
+    async def read(self) -> EditsRead:
+        """Return what was read since the last read, or coverage, whichever comes first.
+
+        Raises:
+            MissingEventsError: continuity is lost.
+            WrongNamespaceError: the RPC address of the NameNode leads to another namespace than the HTTP address.
+        """
+        while True:
+            run = self._run
+            if run is None:
+                raise ChannelUnavailableError("the source was not started")
+            run.news.clear()
+            run.probing.look()
+            if run.end is not None:
+                raise run.end
+            run.probing.advance(run.quorum.through_txid)
+            seen = run.probing.take()
+            fresh_as_of = self._fresh_as_of(run)
+            if run.batches or seen is not None or fresh_as_of != run.fresh_as_of:
+                batches, run.batches = tuple(run.batches), []
+                run.fresh_as_of = fresh_as_of
+                return EditsRead(
+                    batches,
+                    run.quorum.through_txid,
+                    fresh_as_of,
+                    run.is_durable,
+                    None if seen is None else seen.as_of,
+                )
+            await run.news.wait()
+
+    def wake(self) -> None:
+        """Coverage as of now is waited for: poll now, and have the pool probe soon."""
+        if self._run is not None:
+            self._run.probing.want()
+            self._run.woken.set()
+
+    def stats(self) -> ChannelStats:
+        """Return the figures over all runs; no NameNode is polled."""
+        quorum = None if self._run is None else self._run.quorum
+        counting = () if quorum is None else quorum.counting
+        last_txid = max((node.last_txid for node in self._nodes), default=0)
+        journal = replace(
+            self._counts,
+            epoch=0 if quorum is None or quorum.epoch is None else quorum.epoch,
+            counted={node.address: int(node.address in counting) for node in self._nodes},
+            behind_txids={node.address: last_txid - node.last_txid for node in self._nodes},
+            troubles={node.address: str(node.trouble) for node in self._nodes if node.trouble is not None},
+        )
+        return ChannelStats(source=JOURNALNODES, journal=journal)
+
+    def _end(self, active: Active) -> int:
+        """Return the last transaction that the active NameNode had written at the last probe."""
+        probe = self._namenodes.last_probe
+        if probe is None:
+            raise ChannelUnavailableError(f"{active.namenode.http} does not say how far its log has come")
+        return probe.txid
+
+    async def _begin(self, run: _Run) -> None:
+        """Begin to poll, and wait until the answers of a majority count."""
+        if self._tasks is None:
+            tasks = asyncio.TaskGroup()
+            await tasks.__aenter__()
+            self._tasks = tasks
+        self._run = run
+        run.tasks = [
+            self._tasks.create_task(self._follow(run, node), name=f"read {node.address}")
+            for node in self._nodes
+        ]
+        run.tasks.append(self._tasks.create_task(self._await_probes(run), name="await probes of NameNodes"))
+        try:
+            async with asyncio.timeout(START_S):
+                while not run.quorum.is_quorate and run.end is None:
+                    run.news.clear()
+                    await run.news.wait()
+        except TimeoutError as exc:
+            raise self._no_majority(run) from exc
+
+    def _no_majority(self, run: _Run) -> ChannelUnavailableError:
+        """Return the error of a journal of which too few JournalNodes can be read."""
+        troubles = [node.trouble for node in self._nodes if node.trouble is not None]
+        text = f"{len(run.quorum.counting)} of {len(self._nodes)} JournalNodes can be read: " + "; ".join(
+            dict.fromkeys(map(str, troubles))
+        )
+        for kind in (WrongNamespaceError, NotPermittedError):
+            if sum(isinstance(trouble, kind) for trouble in troubles) * 2 > len(self._nodes):
+                return kind(text)
+        return ChannelUnavailableError(text)
+
+    async def _await_probes(self, run: _Run) -> None:
+        """Have `read` look when the pool knows more."""
+        while True:
+            await run.probing.wait()
+            run.news.set()
+
+    async def _follow(self, run: _Run, node: _Node) -> None:
+        """Poll one JournalNode; whatever it does holds up no other."""
+        backoff = Backoff()
+        while run.end is None:
+            wait_s = POLL_INTERVAL_S
+            try:
+                if len(run.batches) < MAX_WAITING and await self._poll(run, node):
+                    wait_s = 0.0
+            except CacheMissError as exc:
+                self._failed(node, exc)
+                self._heed(run, run.quorum.missed(node.address))
+                wait_s = backoff.failed(self._chance())
+            except (HadoopError, ChannelUnavailableError) as exc:
+                self._failed(node, explained(exc))
+                run.quorum.failed(node.address)
+                wait_s = backoff.failed(self._chance())
+            except Exception as exc:  # noqa: BLE001 - what ends the run is raised where it is read
+                run.end = exc
+            else:
+                backoff.succeeded()
+                node.trouble = None
+            run.news.set()
+            run.woken.clear()
+            try:
+                async with asyncio.timeout(wait_s):
+                    await run.woken.wait()
+            except TimeoutError:
+                continue
+
+    async def _poll(self, run: _Run, node: _Node) -> bool:
+        """Ask a JournalNode once; return whether it has more at once."""
+        quorum, rpc = run.quorum, node.rpc
+        connection = rpc.connection_id
+        if connection != node.same_over or quorum.needs_epoch(node.address, self._clock(), EPOCH_INTERVAL_S):
+            connection = await self._ask_epoch(run, node)
+        sent_at = self._clock()
+        edits = await rpc.edits(quorum.next_txid, MAX_TRANSACTIONS)
+        replied_at = self._clock()
+        if rpc.connection_id != connection:
+            raise ChannelUnavailableError(f"{node.address}: the connection changed under a call")
+        is_whole = len(edits.frames) < MAX_TRANSACTIONS
+        found = quorum.answered(
+            node.address,
+            [Shown(edits.layout_version, frame) for frame in edits.frames],
+            asked_at=sent_at,
+            now=replied_at,
+            is_whole=is_whole,
+        )
+        self._counts.polls += 1
+        self._counts.poll_s += replied_at - sent_at
+        self._counts.discarded += found.discarded
+        if edits.frames:
+            node.last_txid = edits.frames[-1].txid
+        run.is_durable = run.is_durable or bool(found.durable)
+        run.batches += self._decoded(found.seen if self._at_first_sight else found.durable, run.first_txid)
+        return not is_whole
+
+    async def _ask_epoch(self, run: _Run, node: _Node) -> int:
+        """Learn the epoch of a JournalNode, and of a new connection also where it leads; return the connection."""
+        asked_at = self._clock()
+        state = await node.rpc.state()
+        connection = node.rpc.connection_id
+        if connection != node.same_over:
+            host = node.address.rpartition(":")[0]
+            await see_same_journal(self._access, f"{host}:{state.http_port}", run.storage)
+            node.same_over = connection
+        self._heed(run, run.quorum.promised(node.address, state.promised_epoch, asked_at))
+        return connection
+
+    def _decoded(self, shown: Iterable[Shown], first_txid: int) -> list[EventBatch]:
+        """Return the changes of transactions, as far as they belong to the run."""
+        return [
+            batch
+            for each in shown
+            if each.frame.txid >= first_txid and (batch := _batch_of(each)) is not None
+        ]
+
+    def _failed(self, node: _Node, exc: Exception) -> None:
+        self._counts.polls_failed += 1
+        if str(exc) != str(node.trouble):
+            _log.warning("answers of JournalNode %s do not count: %s", node.address, exc)
+        node.trouble = exc
+
+    def _heed(self, run: _Run, discontinued: Discontinued | None) -> None:
+        if discontinued is not None and run.end is None:
+            run.end = MissingEventsError(
+                discontinued.reason, discontinued.kind, first_txid=run.quorum.next_txid
+            )
+
+    def _fresh_as_of(self, run: _Run) -> float | None:
+        as_of = run.quorum.fresh_as_of if self._at_first_sight else run.quorum.durable_as_of()
+        if as_of is None or not self._has_peers:
+            return as_of
+        active, confirmed_as_of = self._namenodes.active, self._namenodes.confirmed_as_of
+        return None if active is None or confirmed_as_of is None else min(as_of, confirmed_as_of)
+
+
+def _batch_of(shown: Shown) -> EventBatch | None:
+    """Return what a transaction says; None if nothing changes by it that a status shows."""
+    return batch_of(decode_op(shown.frame, shown.layout_version))

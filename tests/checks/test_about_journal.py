@@ -1,0 +1,46 @@
+"""The JournalNodes: a majority has to be readable, and what is in the way of one is said."""
+
+import pytest
+
+from nncache.checks.about_journal import journalnodes
+from nncache.checks.finding import Verdict
+from tests.checks.samples import of_proxy, of_publisher
+
+READING = {"edits_source": "journalnodes", "shared_edits_dir": "qjournal://j1:8485;j2:8485;j3:8485/ns1"}
+WHY = "set dfs.ha.tail-edits.in-progress to true"
+
+
+def found(*troubles: str) -> dict[str, str]:
+    """Return what was found of as many JournalNodes."""
+    return {f"j{number}:8485": trouble for number, trouble in enumerate(troubles, 1)}
+
+
+def test_who_reads_none_is_not_judged() -> None:
+    """By default the NameNode is polled; on ZooKeeper a proxy reads no edits."""
+    (finding,) = journalnodes(of_proxy())
+    assert finding.verdict is Verdict.SKIPPED
+    (finding,) = journalnodes(of_publisher(READING))
+    assert "no active NameNode" in finding.text
+
+
+def test_all_that_can_be_read_are_well() -> None:
+    """One line says it."""
+    (finding,) = journalnodes(of_proxy(READING, journalnodes=found("", "", "")))
+    assert (finding.verdict, finding.text) == (Verdict.OK, "all 3 JournalNodes can be read")
+
+
+@pytest.mark.parametrize(
+    ("source", "troubles", "verdict"),
+    [
+        ("journalnodes", (WHY, "", ""), Verdict.WARNING),
+        ("journalnodes", (WHY, WHY, ""), Verdict.FAILED),
+        ("auto", (WHY, WHY, ""), Verdict.WARNING),
+    ],
+)
+def test_too_few_are_a_failure_unless_there_is_another_source(
+    source: str, troubles: tuple[str, ...], verdict: Verdict
+) -> None:
+    """Each that cannot be read is named, with why."""
+    findings = list(journalnodes(of_proxy(READING | {"edits_source": source}, journalnodes=found(*troubles))))
+    assert [finding.verdict for finding in findings] == [verdict] * sum(map(bool, troubles))
+    assert all(WHY in finding.text and finding.remedy for finding in findings)

@@ -1,0 +1,197 @@
+"""A proxy that reads the JournalNodes of a cluster, which are killed, held still, restarted and fooled."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.daemon import Proxy
+from tests.cluster import HADOOP, make_directory
+from tests.patience import SLACK_S, until
+from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where, was_forwarded
+from tests.real.stand import Channel, proxied
+
+pytestmark = pytest.mark.timeout(240)
+
+TOP = "/journal"
+GLOBS = (f"{TOP}/*", f"{TOP}/*/*")
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[Cluster]:
+    """An HA pair with three JournalNodes, in whatever state the last test has left it; see `pair`."""
+    spec = ClusterSpec(
+        hadoop_version=HADOOP,
+        ha=True,
+        journalnodes=3,
+        with_zookeeper=True,
+        overrides={"dfs.ha.tail-edits.in-progress": "true"},
+    )
+    with Cluster.start(spec) as cluster:
+        make_directory(cluster, TOP)
+        yield cluster
+
+
+@pytest.fixture
+def pair(started: Cluster) -> Cluster:
+    """Return the pair with all servers running, the first NameNode active, and all JournalNodes in its segment."""
+    for process in started.processes:
+        process.resume()
+        if process.pid is None:
+            process.start()
+    if started.namenodes[0].state() != "active":
+        if started.namenodes[1].state() == "active":
+            started.transition_to_standby(1)
+        started.transition_to_active(0)
+    started.await_writable()
+    assert started.dfs_admin("-rollEdits").exit_code == 0
+    return started
+
+
+@pytest.fixture
+def on_journal(pair: Cluster) -> Iterator[ProxiedCluster]:
+    """A proxy on the journal of the pair."""
+    with proxied(
+        pair, *GLOBS, edits_source="journalnodes", shared_edits_dir=pair.shared_edits_dir
+    ) as proxied_cluster:
+        yield proxied_cluster
+
+
+def see_changes(on: ProxiedCluster, name: str) -> None:
+    """See that answers from memory follow a directory's life."""
+    path = f"{TOP}/{name}"
+    on.do(Where.NAMENODE, "PUT", "MKDIRS", path)
+    on.await_agreement(path, "alice", since=time.monotonic())
+    on.make_hit(path, "alice")
+    on.do(Where.NAMENODE, "PUT", "SETPERMISSION", path, permission="700")
+    on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
+    on.make_hit(path, "alice")
+    on.do(Where.NAMENODE, "DELETE", "DELETE", path)
+    on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
+
+
+def counted(proxy: Proxy) -> list[str]:
+    """Return the JournalNodes whose answers count."""
+    name = 'nncache_journalnode_counted{journalnode="'
+    return [
+        key.removeprefix(name).removesuffix('"}')
+        for key, value in proxy.metrics().items()
+        if key.startswith(name) and value
+    ]
+
+
+def test_what_inotify_does_not_say_is_seen(on_journal: ProxiedCluster) -> None:
+    """Storage policies and allowSnapshot are in the log, and no NameNode is polled."""
+    see_changes(on_journal, "life")
+    path = f"{TOP}/quiet"
+    on_journal.mkdirs(path, "alice")
+    on_journal.make_hit(path, "alice")
+    on_journal.do(Where.NAMENODE, "PUT", "SETSTORAGEPOLICY", path, storagepolicy="COLD")
+    on_journal.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
+    on_journal.make_hit(path, "alice")
+    on_journal.do(Where.NAMENODE, "PUT", "ALLOWSNAPSHOT", path)
+    on_journal.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
+    figures = on_journal.proxy.metrics()
+    assert figures["nncache_channel_polls_total"] == 0
+    assert figures["nncache_journal_polls_total"] > 0
+
+
+def test_a_publisher_writes_what_is_in_the_log(pair: Cluster) -> None:
+    """What is said of storage policies reaches caches on ZooKeeper, too."""
+    polling = {"edits_source": "journalnodes", "shared_edits_dir": pair.shared_edits_dir}
+    with proxied(pair, *GLOBS, channel=Channel.ZOOKEEPER, polling=polling) as on:
+        see_changes(on, "published")
+        path = f"{TOP}/published-policy"
+        on.mkdirs(path, "alice")
+        on.make_hit(path, "alice")
+        on.do(Where.NAMENODE, "PUT", "SETSTORAGEPOLICY", path, storagepolicy="COLD")
+        on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
+        assert on.publisher is not None
+        figures = on.publisher.metrics()
+        assert figures["nncache_channel_polls_total"] == 0
+        assert figures["nncache_journal_polls_total"] > 0
+
+
+def test_one_journalnode_that_dies_is_no_loss(on_journal: ProxiedCluster) -> None:
+    """The others are a majority; it counts again when it is back."""
+    first = on_journal.cluster.journalnodes[0]
+    first.process.kill()
+    until(lambda: first.rpc not in counted(on_journal.proxy))
+    see_changes(on_journal, "two-live")
+    assert on_journal.proxy.readiness()["is_gate_open"]
+    first.process.start()
+    until(lambda: first.rpc in counted(on_journal.proxy))
+    see_changes(on_journal, "three-live")
+
+
+def test_one_that_hangs_holds_up_nothing(on_journal: ProxiedCluster) -> None:
+    """Its connection stays open, without replies."""
+    first = on_journal.cluster.journalnodes[0]
+    first.process.pause()
+    see_changes(on_journal, "one-hangs")
+    until(lambda: first.rpc not in counted(on_journal.proxy))
+    see_changes(on_journal, "one-is-away")
+    assert on_journal.proxy.readiness()["is_gate_open"]
+    first.process.resume()
+    until(lambda: first.rpc in counted(on_journal.proxy))
+
+
+def test_a_failover_throws_away_what_one_had_shown(on_journal: ProxiedCluster) -> None:
+    """A change that one JournalNode has is not in the log of the next NameNode; its id gets another content."""
+    cluster, path = on_journal.cluster, f"{TOP}/phantom"
+    first, *others = cluster.journalnodes
+    on_journal.make_hit(path, "alice")
+    flushes = on_journal.proxy.metrics()["nncache_cache_flushes_total"]
+    for other in others:
+        other.process.kill()
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(on_journal.call, Where.NAMENODE, "PUT", "MKDIRS", path)
+        behind = f'nncache_journalnode_behind_txids{{journalnode="{others[0].rpc}"}}'
+        until(lambda: on_journal.proxy.metrics()[behind] > 0)
+        cluster.namenodes[0].process.kill()
+    first.process.pause()
+    for other in others:
+        other.process.start()
+    cluster.transition_to_active(1)
+    first.process.resume()
+    on_journal.proxy.await_gate()
+    assert on_journal.proxy.metrics()["nncache_cache_flushes_total"] > flushes
+    on_journal.direct = type(on_journal.direct)(cluster.namenodes[1].http)
+    on_journal.await_agreement(path, "alice", since=time.monotonic())
+    assert on_journal.make_hit(path, "alice").status == 404
+    see_changes(on_journal, "after")
+
+
+def test_without_a_majority_nothing_is_answered_from_memory(on_journal: ProxiedCluster) -> None:
+    """Nobody can know what is acknowledged; nothing that is forwarded is wrong."""
+    path = f"{TOP}/two-die"
+    on_journal.make_hit(path, "alice")
+    for each in on_journal.cluster.journalnodes[:2]:
+        each.process.kill()
+    died = time.monotonic()
+    on_journal.proxy.await_gate(is_open=False)
+    assert time.monotonic() - died <= MAX_STALENESS_S + SLACK_S
+    assert was_forwarded(on_journal.ask(path, "alice"))
+    assert not on_journal.disagreement(path, "alice")
+    for each in on_journal.cluster.journalnodes[:2]:
+        each.process.start()
+    on_journal.proxy.await_gate()
+    on_journal.cluster.namenodes[0].process.kill()  # it would end itself at its next edit (QuorumException)
+
+
+@pytest.mark.parametrize("source", ["journalnodes", "auto"])
+def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source: str) -> None:
+    """Such a journal shows no change for ever; `auto` reads the NameNode instead, and says why."""
+    http, rpc = (",".join(getattr(each, name) for each in pair.namenodes) for name in ("http", "rpc"))
+    flags = ("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct", "--glob", GLOBS[0])
+    wrong = pair.shared_edits_dir.replace("/ns1", "/ns2")
+    with Proxy(*flags, "--edits-source", source, "--shared-edits-dir", wrong) as proxy:
+        if source == "auto":
+            proxy.await_gate()
+        why = "has no such journal: see dfs.namenode.shared.edits.dir and shared_edits_dir"
+        until(lambda: why in proxy.process.log.read_text(encoding="utf-8"))
+        assert counted(proxy) == []
+        assert bool(proxy.metrics()["nncache_channel_polls_total"]) == (source == "auto")
+        assert proxy.readiness()["is_gate_open"] == (source == "auto")

@@ -1,0 +1,285 @@
+"""JournalQuorum: in the log is what a majority shows byte for byte; fresh is who has seen all that is acknowledged."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from nncache.invalidation.errors import GapKind
+from nncache.invalidation.journal.quorum import START_LOG_SEGMENT, Discontinued, Found, JournalQuorum, Shown
+from tests.invalidation.journal.journal_world import NewQuorum, World, WrongError, shown
+
+THREE = ("jn1", "jn2", "jn3")
+NOW = 100.0
+
+
+def quorum(*, after: int = 10, epochs: tuple[int, ...] = (1, 1, 1)) -> JournalQuorum:
+    """Return a quorum of which each JournalNode has said its epoch."""
+    made = JournalQuorum(THREE[: len(epochs)] if len(epochs) <= 3 else THREE, after)
+    for name, epoch in zip(THREE, epochs, strict=True):
+        assert made.promised(name, epoch, NOW) is None
+    return made
+
+
+def answer(
+    to: JournalQuorum, name: str, *edits: Shown, asked_at: float = NOW, is_whole: bool = True
+) -> Found:
+    """Hand in an answer."""
+    return to.answered(name, edits, asked_at=asked_at, now=asked_at + 0.001, is_whole=is_whole)
+
+
+def discontinued(outcome: Discontinued | None) -> Discontinued:
+    """Return what must be the end of a run."""
+    assert outcome is not None
+    return outcome
+
+
+def test_a_majority_that_shows_the_same_bytes_decides() -> None:
+    """The position moves over what a majority of all that are configured shows."""
+    one = quorum()
+    assert answer(one, "jn1", shown(11), shown(12)) == Found((shown(11), shown(12)), ())
+    assert answer(one, "jn2", shown(11)) == Found((), (shown(11),))
+    assert one.next_txid == 12
+    assert answer(one, "jn3", shown(11), shown(12)) == Found((), (shown(12),))
+
+
+def test_two_that_show_different_bytes_decide_nothing() -> None:
+    """A transaction id says nothing; what did not come into the log is counted."""
+    one = quorum()
+    answer(one, "jn1", shown(11, "old"))
+    assert answer(one, "jn2", shown(11, "new")) == Found((shown(11, "new"),), ())
+    assert answer(one, "jn3", shown(11, "new")) == Found((), (shown(11, "new"),), discarded=1)
+
+
+def test_the_same_bytes_in_another_layout_are_others() -> None:
+    """Bytes mean something else in another layout."""
+    one = quorum()
+    answer(one, "jn1", shown(11, layout_version=-66))
+    assert not answer(one, "jn2", shown(11, layout_version=-67)).durable
+
+
+def test_what_is_shown_again_was_seen_before() -> None:
+    """Each version of a transaction is seen once."""
+    one = quorum()
+    assert answer(one, "jn1", shown(11)).seen == (shown(11),)
+    assert answer(one, "jn1", shown(11)).seen == ()
+
+
+def test_a_late_answer_does_not_bring_back_what_was_decided() -> None:
+    """What is before the position is in the log as it was taken."""
+    one = quorum()
+    answer(one, "jn1", shown(11))
+    answer(one, "jn2", shown(11))
+    assert answer(one, "jn3", shown(11, "old")) == Found((), ())
+
+
+def test_a_majority_asked_since_then_is_fresh() -> None:
+    """The moment is that of the question, of the slowest that the majority needs."""
+    one = quorum()
+    fresh = [one.fresh_as_of]
+    for name, asked_at in zip(THREE, (101.0, 102.0, 103.0), strict=True):
+        answer(one, name, asked_at=asked_at)
+        fresh.append(one.fresh_as_of)
+    assert fresh == [None, None, 101.0, 102.0]
+    assert one.durable_as_of() == 102.0
+
+
+def test_one_that_lags_is_fresh_in_sight_and_not_in_the_log() -> None:
+    """In the log it is as soon as the position reaches what was shown at that moment."""
+    one = quorum()
+    answer(one, "jn1", shown(11), asked_at=101.0)
+    answer(one, "jn2", asked_at=102.0)
+    assert one.fresh_as_of == 101.0
+    assert one.durable_as_of() is None
+    answer(one, "jn2", shown(11), shown(12), asked_at=103.0)  # more comes, and holds nothing back
+    assert one.durable_as_of() == 101.0
+
+
+def test_an_answer_that_is_not_whole_is_not_fresh() -> None:
+    """There is more that it has not shown."""
+    one = quorum()
+    answer(one, "jn1", asked_at=101.0)
+    answer(one, "jn2", shown(11), asked_at=102.0, is_whole=False)
+    assert one.fresh_as_of is None
+
+
+def test_an_error_takes_the_answer_back() -> None:
+    """One that gives no answer that counts is none of the majority."""
+    one = quorum()
+    answer(one, "jn1")
+    answer(one, "jn2")
+    assert (one.counting, one.is_quorate) == (("jn1", "jn2"), True)
+    one.failed("jn2")
+    assert (one.counting, one.is_quorate, one.fresh_as_of, one.durable_as_of()) == (
+        ("jn1",),
+        False,
+        None,
+        None,
+    )
+
+
+def test_one_behind_the_epoch_does_not_count() -> None:
+    """What it shows is forgotten all the same."""
+    one = quorum(epochs=(1, 2, 2))
+    assert one.epoch == 2
+    assert answer(one, "jn1", shown(11, "old")) == Found((shown(11, "old"),), ())
+    answer(one, "jn2", shown(11, "new"))
+    assert one.fresh_as_of is None
+    assert answer(one, "jn3", shown(11, "new")).durable == (shown(11, "new"),)
+
+
+def test_a_higher_epoch_is_another_namenode() -> None:
+    """A NameNode that becomes active has the JournalNodes promise a higher epoch."""
+    end = discontinued(quorum().promised("jn1", 2, 101.0))
+    assert end.kind is GapKind.OTHER
+    assert "jn1 has promised epoch 2 after 1: another NameNode" in end.reason
+
+
+def test_lower_epochs_of_most_are_another_journal() -> None:
+    """Epochs begin again where a journal is formatted; a single wiped JournalNode does not count."""
+    one = quorum(epochs=(5, 5, 5))
+    assert one.promised("jn1", 1, 101.0) is None
+    end = discontinued(one.promised("jn2", 1, 102.0))
+    assert end.kind is GapKind.WENT_BACK
+    assert "most JournalNodes have promised no epoch as high as 5" in end.reason
+
+
+def test_nothing_counts_before_the_epoch_is_known() -> None:
+    """A majority says it."""
+    one = JournalQuorum(THREE, 10)
+    one.promised("jn1", 1, NOW)
+    assert one.epoch is None
+    assert answer(one, "jn1", shown(11)) == Found((shown(11),), ())
+    assert one.counting == ()
+
+
+def test_the_epoch_is_asked_for_at_intervals_and_after_an_error() -> None:
+    """After an error the connection can lead to another process."""
+    one = quorum()
+    assert not one.needs_epoch("jn1", NOW + 0.5, 1.0)
+    assert one.needs_epoch("jn1", NOW + 1.0, 1.0)
+    one.failed("jn2")
+    assert one.needs_epoch("jn2", NOW, 1.0)
+
+
+def test_a_segment_is_fresh_once_its_epoch_is_known() -> None:
+    """Each NameNode that becomes active begins a segment: a majority is asked for its epoch after that."""
+    one = quorum()
+    segment = shown(11, opcode=START_LOG_SEGMENT)
+    for name in THREE:
+        answer(one, name, segment, asked_at=101.0)
+    assert one.through_txid == 11
+    assert one.fresh_as_of is None
+    assert one.needs_epoch("jn1", 101.1, 1.0)
+    one.promised("jn1", 1, 102.0)
+    assert one.fresh_as_of is None
+    one.promised("jn2", 1, 102.0)
+    assert one.fresh_as_of == 101.0
+
+
+def test_too_few_caches_end_the_run() -> None:
+    """What comes next cannot be decided any more."""
+    one = quorum()
+    assert one.missed("jn1") is None
+    answer(one, "jn2", shown(11))
+    end = discontinued(one.missed("jn3"))
+    assert end.kind is GapKind.PURGED
+    assert (
+        "transaction 11 is in the caches of too few JournalNodes, of 3 not in those of jn1, jn3" in end.reason
+    )
+
+
+def test_a_missing_cache_beside_one_that_is_away_ends_the_run() -> None:
+    """What is left is no majority."""
+    one = quorum()
+    one.failed("jn1")
+    assert discontinued(one.missed("jn2")).kind is GapKind.PURGED
+
+
+def test_a_cache_that_has_it_again_counts_again() -> None:
+    """Such as when others have moved the position on."""
+    one = quorum()
+    one.missed("jn1")
+    answer(one, "jn1")
+    assert one.missed("jn2") is None
+
+
+@pytest.mark.parametrize("nodes", [3, 5])
+def test_no_history_leads_to_a_wrong_conclusion(nodes: int) -> None:
+    """Crashes, restarts, failovers, partitions: what is taken is in the log, and what is fresh is complete."""
+    taken = runs = 0
+    for seed in range(150):
+        world = World(seed, nodes=nodes)
+        world.go(400)
+        taken, runs = taken + len(world.taken), runs + world.runs
+    assert taken > 1500
+    assert runs > 300
+
+
+class _Counts(JournalQuorum):
+    """Compares transaction ids, as Hadoop's reader does, and not bytes."""
+
+    def _durable(self) -> tuple[tuple[Shown, ...], int]:
+        for node in self._nodes.values():
+            for txid in node.shown or {}:
+                first = next(
+                    other.shown[txid]
+                    for other in self._nodes.values()
+                    if other.shown is not None and txid in other.shown
+                )
+                assert node.shown is not None
+                node.shown[txid] = first
+        return super()._durable()
+
+
+class _BelievesOne(JournalQuorum):
+    """Takes what one JournalNode shows."""
+
+    def _durable(self) -> tuple[tuple[Shown, ...], int]:
+        majority, self._majority = self._majority, 1
+        taken = super()._durable()
+        self._majority = majority
+        return taken
+
+
+class _IgnoresEpochs(JournalQuorum):
+    """Follows the journal whatever epochs are promised."""
+
+    def promised(self, name: str, epoch: int, asked_at: float) -> Discontinued | None:
+        return super().promised(name, 1, asked_at)
+
+
+class _OpensOnMinority(JournalQuorum):
+    """Is fresh as of the latest answer."""
+
+    @property
+    def fresh_as_of(self) -> float | None:
+        return max((node.as_of for node in self._nodes.values() if self._counts(node)), default=None)
+
+
+class _IgnoresMisses(JournalQuorum):
+    """Takes a CacheMissException for an empty answer."""
+
+    def missed(self, name: str) -> Discontinued | None:
+        node = self._nodes[name]
+        node.shown, node.as_of = {}, node.epoch_as_of
+        return None
+
+
+class _TakesParts(JournalQuorum):
+    """Takes an answer that is not whole for all that there is."""
+
+    def answered(
+        self, name: str, shown: Iterable[Shown], *, asked_at: float, now: float, is_whole: bool
+    ) -> Found:
+        del is_whole
+        return super().answered(name, shown, asked_at=asked_at, now=now, is_whole=True)
+
+
+@pytest.mark.parametrize(
+    "broken", [_Counts, _BelievesOne, _IgnoresEpochs, _OpensOnMinority, _IgnoresMisses, _TakesParts]
+)
+def test_each_broken_rule_leads_to_a_wrong_conclusion(broken: NewQuorum) -> None:
+    """The histories find each rule's absence."""
+    with pytest.raises(WrongError):  # noqa: PT012 - some history
+        for seed in range(600):
+            World(seed, broken).go(400)
