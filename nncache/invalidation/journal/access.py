@@ -12,8 +12,8 @@ import aiohttp
 from yarl import URL
 
 from nncache.hadoop.configured_namenodes import QuorumJournal
+from nncache.hadoop.editlog.journalnode import JournalNodeRpc
 from nncache.hadoop.errors import HadoopError, KerberosError, RemoteCallError, RpcAuthenticationError
-from nncache.hadoop.journalnode import JournalNodeRpc
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_settings import NameNodeSettings

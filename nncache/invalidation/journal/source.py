@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from nncache.hadoop.editlog.batches import batch_of
+from nncache.hadoop.editlog.journalnode import CacheMissError, JournalNodeRpc
 from nncache.hadoop.editlog.ops import decode_op
 from nncache.hadoop.election_view import Active
 from nncache.hadoop.errors import HadoopError, NoActiveNameNodeError
 from nncache.hadoop.events import EventBatch
-from nncache.hadoop.journalnode import CacheMissError, JournalNodeRpc
 from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.errors import (
