@@ -50,7 +50,7 @@ def test_only_what_was_given_counts(arguments: list[str], seen: dict[str, object
 
 
 def test_the_file_may_be_named_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A container is told of it so."""
+    """That is how a container gets it."""
     monkeypatch.setenv("NNCACHE_CONFIG", "/a.toml")
     assert run() == {"config": Path("/a.toml")}
     assert run("--config", "/b.toml") == {"config": Path("/b.toml")}

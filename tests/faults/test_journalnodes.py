@@ -165,7 +165,7 @@ def test_a_failover_throws_away_what_one_had_shown(on_journal: ProxiedCluster) -
 
 
 def test_without_a_majority_nothing_is_answered_from_memory(on_journal: ProxiedCluster) -> None:
-    """Nobody can know what is acknowledged; nothing that is forwarded is wrong."""
+    """What is acknowledged cannot be known; nothing that is forwarded is wrong."""
     path = f"{TOP}/two-die"
     on_journal.make_hit(path, "alice")
     for each in on_journal.cluster.journalnodes[:2]:

@@ -91,7 +91,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
 def test_a_variable_wins_over_the_file_and_a_flag_over_both(
     tmp_path: Path, environment: Callable[[str, str], None]
 ) -> None:
-    """An empty one is none."""
+    """An empty one counts as not set."""
     config = write(tmp_path, "power_w = 1\nwheels = 5\nidle_s = 4\n")
     environment("NNCACHE_POWER_W", "2")
     environment("NNCACHE_IDLE_S", "3m")

@@ -117,7 +117,7 @@ def read_frames(
     """Return the whole frames from `start` on, where one begins; the first follows on `after_txid`, if that is given.
 
     A frame that is not whole is a torn tail if nothing but padding is behind it, else an error. In an open file, a
-    read beside a write can show an error that is none a moment later. Cost: linear in the bytes.
+    read beside a write can show an error that is gone a moment later. Cost: linear in the bytes.
 
     Raises MalformedEditsError: amid the bytes there is a frame whose CRC or length is wrong, or whose transaction id
     does not follow on the one before.

@@ -39,7 +39,7 @@ _FIRST_BYTES: Final = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalAccess:
-    """A journal, and as whom its JournalNodes are asked."""
+    """A journal, and the identity with which its JournalNodes are asked."""
 
     journal: QuorumJournal
     nameservice: str

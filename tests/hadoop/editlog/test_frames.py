@@ -95,7 +95,7 @@ def test_damage_amid_the_bytes_is_an_error_or_stops(at: int, flip: int) -> None:
     except MalformedEditsError:
         return
     assert _bodies(read) == BODIES[:number]
-    assert at - ENDS[number] <= 4, "only what cannot be told from a torn tail"
+    assert at - ENDS[number] <= 4, "only what looks like a torn tail"
 
 
 def test_a_wrong_crc_amid_the_bytes_is_an_error() -> None:

@@ -21,7 +21,7 @@ def check_segment(data: bytes) -> None:
     except MalformedEditsError:
         return
     hold(0 <= read.offset <= len(data), "stops elsewhere")
-    hold((read.stop is Stop.END) == (read.offset == len(data)), "stops at an end that is none")
+    hold((read.stop is Stop.END) == (read.offset == len(data)), "stops before the end")
     if layout_version is None:
         hold(not read.frames, "frames without a header")
         return

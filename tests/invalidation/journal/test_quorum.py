@@ -103,7 +103,7 @@ def test_an_answer_that_is_not_whole_is_not_fresh() -> None:
 
 
 def test_an_error_takes_the_answer_back() -> None:
-    """One that gives no answer that counts is none of the majority."""
+    """One that gives no answer that counts does not belong to the majority."""
     one = quorum()
     answer(one, "jn1")
     answer(one, "jn2")
