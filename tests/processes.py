@@ -19,8 +19,13 @@ NNCACHE = (sys.executable, "-m", "nncache.cli")
 
 def free_address() -> str:
     """Return an address that nothing listens on; no outgoing connection is given its port, either."""
+    return free_addresses(1)[0]
+
+
+def free_addresses(number: int) -> tuple[str, ...]:
+    """Return so many of them, each another one: two calls can return the same."""
     with PortLease() as ports:
-        return f"127.0.0.1:{ports.take()}"
+        return tuple(f"127.0.0.1:{ports.take()}" for _ in range(number))
 
 
 @contextmanager

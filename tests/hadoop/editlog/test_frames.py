@@ -60,6 +60,13 @@ def test_a_torn_segment_is_read_on_later(cut: int, fill: bytes) -> None:
     assert (_bodies(first) + _bodies(rest), rest.stop) == (BODIES, Stop.END)
 
 
+@pytest.mark.parametrize(("cut", "fill"), [(5, b""), (1, PADDING * 50), (14, b"")])
+def test_a_frame_that_is_not_whole_is_a_torn_tail(cut: int, fill: bytes) -> None:
+    """Not even its length and id; its length not yet; not its body."""
+    _, read = read_segment(header() + FRAMES[0] + FRAMES[1][:cut] + fill)
+    assert (_bodies(read), read.offset, read.stop) == (BODIES[:1], ENDS[1], Stop.TORN)
+
+
 @pytest.mark.parametrize(
     ("data", "stop"), [(b"", Stop.END), (b"\xff" * 1024, Stop.PADDING), (header()[:5], Stop.TORN)]
 )
