@@ -14,6 +14,9 @@ from tests.namenode.odd_requests import Odd, odd_requests
 
 SUPERUSER = "root"
 _ADDRESSES = re.compile(rb"127\.0\.0\.1:\d+|BP-[^\"]+|\"blockId\":\d+")
+_OTHERS = re.compile(
+    rb'(?<=^\{"SnapshottableDirectoryList":).*'
+)  # null, [] or more: as other tests leave the namespace
 
 
 def prepare(address: str, directory: str, superuser: str) -> None:
@@ -33,7 +36,12 @@ def shown(reply: Reply) -> tuple[int, str, bytes, bytes]:
     if kind == "text/html" or status == 500 or (status == 404 and kind != "application/json"):
         return status, "", b"", b""
     location = reply.headers.get("Location", "").encode()
-    return status, kind, _ADDRESSES.sub(b"ADDRESS", location), _ADDRESSES.sub(b"ADDRESS", body)
+    return (
+        status,
+        kind,
+        _ADDRESSES.sub(b"ADDRESS", location),
+        _ADDRESSES.sub(b"ADDRESS", _OTHERS.sub(b"", body)),
+    )
 
 
 def compare(real: str, light: str, superuser: str, requests: list[Odd], directory: str) -> list[str]:
