@@ -4,10 +4,11 @@ import http.client
 import os
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from nncache.testbed.ports import PortLease
 
@@ -19,13 +20,15 @@ NNCACHE = (sys.executable, "-m", "nncache.cli")
 
 def free_address() -> str:
     """Return an address that nothing listens on; no outgoing connection is given its port, either."""
-    return free_addresses(1)[0]
-
-
-def free_addresses(number: int) -> tuple[str, ...]:
-    """Return so many of them, each another one: two calls can return the same."""
     with PortLease() as ports:
-        return tuple(f"127.0.0.1:{ports.take()}" for _ in range(number))
+        while (port := ports.take()) in _LATELY_GIVEN:
+            continue
+    _LATELY_GIVEN.append(port)
+    return f"127.0.0.1:{port}"
+
+
+_LATELY_GIVEN: Final = deque[int](maxlen=64)
+"""Nothing listens there yet, perhaps: two addresses of one test must differ."""
 
 
 @contextmanager

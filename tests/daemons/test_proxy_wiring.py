@@ -21,7 +21,7 @@ from nncache.proxy.settings import ProxySettings
 from nncache.settings.commands import PROXY, SettingsOfProxy, load_settings
 from nncache.settings.federation import Federation
 from tests.fake_namenode import FakeNameNode
-from tests.processes import free_address, free_addresses
+from tests.processes import free_address
 from tests.proxy.wire import RawNameNode, is_silent, until
 
 pytestmark = pytest.mark.usefixtures("collector")
@@ -29,12 +29,11 @@ pytestmark = pytest.mark.usefixtures("collector")
 
 def settings(namenode_http: str, **flags: str) -> SettingsOfProxy:
     """Return settings for a NameNode whose RPC port is closed."""
-    listen, admin, rpc = free_addresses(3)
     given: dict[str, object] = {
-        "listen": listen,
-        "admin": admin,
+        "listen": free_address(),
+        "admin": free_address(),
         "namenode_http": (namenode_http,),
-        "namenode_rpc": (rpc,),
+        "namenode_rpc": (free_address(),),
         "glob": ("/w/*",),
         "failover_wait_s": "0.2",
         "drain_timeout_s": "5",
