@@ -248,7 +248,7 @@ class DirectCalls:
         if not is_webhdfs(request.target) or not _LEFT_TO_THE_HANDLER.isdisjoint(request.names):
             return None
         record = request.record = Exchange(request.method, request.target, request.peer, self._clock())
-        record.request_id = request.first(b"x-request-id")
+        record.take_ids(request.first)
         reading = request.reading = read_request(request.method, request.target, request.fields, request.peer)
         record.caller = reading.head.caller
         if (call := reading.call) is not None:

@@ -96,6 +96,7 @@ class Exchange:
         operation: one of OPERATION_NAMES.
         why: why it was forwarded, if it was.
         request_id: what the client says in `X-Request-Id`; "" if it says nothing.
+        traceparent: what it says in the field of this name (W3C Trace Context), valid or not; "" likewise.
         status: of the reply; 0 if there was none.
         body_bytes: of the reply's body; -1 where that was streamed.
         weight: how many requests it counts as.
@@ -113,6 +114,7 @@ class Exchange:
         "started",
         "status",
         "target",
+        "traceparent",
         "weight",
         "why",
     )
@@ -128,9 +130,14 @@ class Exchange:
         self.result = Result.ABANDONED
         self.why: ForwardReason | None = None
         self.request_id = ""
+        self.traceparent = ""
         self.status = 0
         self.body_bytes = -1
         self.weight = 1
+
+    def take_ids(self, first: Callable[[bytes], str]) -> None:
+        """Take what the client calls the request; `first` returns the first value of a field, "" for none."""
+        self.request_id, self.traceparent = first(b"x-request-id"), first(b"traceparent")
 
 
 class Observer(Protocol):

@@ -20,7 +20,7 @@ from nncache.net.http1.head import Fault, Head, HeadError, read_head
 from nncache.net.http1.head_buffer import HeadBuffer, is_one_head
 from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.clients.error_replies import raw_error_reply
-from nncache.proxy.clients.per_request_fields import request_id_in
+from nncache.proxy.clients.per_request_fields import value_in
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse, reset
 from nncache.proxy.errors import (
@@ -357,7 +357,7 @@ class ClientConnection(asyncio.Protocol):
             read = read_head(head, max_bytes=limits.max_head_bytes, max_fields=limits.max_header_fields)
         except HeadError as error:
             refusal = _REFUSALS[error.fault](str(error))
-            self._refuse(refusal, error.method, error.target, request_id_in(head))
+            self._refuse(refusal, error.method, error.target, value_in(head, b"x-request-id"))
             return
         self._start(read, whole)
 

@@ -12,6 +12,7 @@ import hashlib
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Final, cast
 
@@ -23,7 +24,8 @@ from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.filestatus import render_missing
 from nncache.net.http1.head import HARMLESS_FIELDS, is_known_block
 from nncache.proxy.clients.cached_reply import DateText, HitFrame, rest_of_head
-from nncache.proxy.clients.per_request_fields import request_id_in, without_per_request_fields
+from nncache.proxy.clients.per_request_fields import value_in, without_per_request_fields
+from nncache.proxy.identity import caller_in
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.sampling import Sampler
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
@@ -201,7 +203,9 @@ class FastPath:
         answer, started, text = sampled
         exchange = Exchange("GET", head[4 : head.index(b" ", 4)].decode("latin-1"), peer, started)
         exchange.operation, exchange.result, exchange.weight = GETFILESTATUS, Result.HIT, self.sampler.every
-        exchange.request_id = request_id_in(head)
+        exchange.take_ids(partial(value_in, head))
+        if b"ookie:" in head:
+            exchange.caller = caller_in(head, exchange.target)
         exchange.status = answer.entry.reply.status
         exchange.body_bytes = len(text) - text.index(b"\r\n\r\n") - 4
         self._next_sample = self.sampler.next(self.hits, started)

@@ -41,12 +41,15 @@ _LINE: Final = re.compile(
     + "|".join(NAMES).encode()
     + rb"):[\t\x20-\x7e]*(?=\r\n)"
 )
-_REQUEST_ID: Final = re.compile(rb"\r\nx-request-id:[ \t]*([^\r\n]*)", re.IGNORECASE)
+_VALUE: Final = {
+    name: re.compile(rb"\r\n%b:[ \t]*([^\r\n]*)" % name, re.IGNORECASE)
+    for name in (b"x-request-id", b"traceparent")
+}
 
 
-def request_id_in(head: bytes) -> str:
-    """Return what a request's head says in `X-Request-Id`; "" if that is nothing."""
-    found = _REQUEST_ID.search(head)
+def value_in(head: bytes, name: bytes) -> str:
+    """Return the first value of `x-request-id` or `traceparent` in the head of a request; "" if there is none."""
+    found = _VALUE[name].search(head)
     return "" if found is None else found[1].rstrip(b" \t").decode("latin-1")
 
 
