@@ -32,6 +32,7 @@ from nncache.registry.registration import RegistrationStats
 from nncache.registry.rest.endpoint import RegistryAnswer, RegistryStats
 from nncache.request_logs.request_logs import RequestLogStats
 from nncache.spnego.stats import NO_TERMINATION
+from nncache.tenants.tenants import TenantStats
 
 StatsT = TypeVar("StatsT")
 
@@ -88,6 +89,7 @@ def _all() -> dict[str, object]:
         "registration": RegistrationStats(is_wanted=True, is_registered=True, is_connected=True),
         "registry": RegistryStats(answers={RegistryAnswer.FOUND: 3}, waits={WaitEnd.CHANGED: 1}),
         "request_logs": RequestLogStats(lost={"access": 1}),
+        "tenants": TenantStats(requests={"joe": 2}, hits={"joe": 1}, calls={"joe": 1}, bytes=1),
         "stream": StreamStats(),
         "traffic": TrafficStats(
             requests={(Result.HIT, "GETFILESTATUS"): 5, (Result.FORWARDED, "LISTSTATUS"): 2},

@@ -27,6 +27,7 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "request_logs": ("proxy",),
     "server": ("proxy",),
     "stream": ("proxy",),
+    "tenants": ("proxy",),
     "termination": ("proxy",),
     "tls": ("proxy",),
     "traffic": ("proxy",),

@@ -370,6 +370,23 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "log",
         REQUEST_LOGS,
     ),
+    # ---- tenants: none without tenants_by
+    counter(
+        "tenants.requests",
+        "tenant_requests",
+        "requests",
+        "Requests by tenant (tenants_by), hits sampled and weighted.",
+        "tenant",
+    ),
+    counter(
+        "tenants.hits",
+        "tenant_hits",
+        "requests",
+        "Those without a NameNode call of their own.",
+        "tenant",
+    ),
+    counter("tenants.calls", "tenant_calls", "requests", "Those that a NameNode answered.", "tenant"),
+    gauge("tenants.bytes", "tenants_bytes", "bytes", "Memory for these."),
 )
 
 

@@ -46,6 +46,7 @@ from nncache.settings.hadoop_conf import from_hadoop, registry_from_hadoop, view
 from nncache.settings.keys import keys_of
 from nncache.settings.namespaces import NamespaceSettings
 from nncache.spnego.settings import TerminationSettings
+from nncache.tenants.settings import TenantSettings
 
 _HEADINGS: Final[Mapping[Callable[[], object], str]] = {
     AdminSettings: "Access to the admin port",
@@ -71,6 +72,7 @@ _HEADINGS: Final[Mapping[Callable[[], object], str]] = {
     RegistrationSettings: "Registration by name",
     RegistrySettings: "Service registry",
     RequestLogSettings: "Access log and audit log",
+    TenantSettings: "Figures by tenant",
     TerminationSettings: "Authentication of clients by the proxy",
     UpdateSettings: "Update rate",
     UserSettings: "User",
@@ -109,6 +111,7 @@ class SettingsOfProxy:
     admin: AdminSettings = _part(AdminSettings)
     log: LogSettings = _part(LogSettings)
     request_logs: RequestLogSettings = _part(RequestLogSettings)
+    tenants: TenantSettings = _part(TenantSettings)
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together; the SettingError names the key to change."""
@@ -314,6 +317,7 @@ _OF_ALL: Final = frozenset(
             RegistrationSettings,
             RegistrySettings,
             RequestLogSettings,
+            TenantSettings,
         )
     )
     if key.name != "namenode_principal"
