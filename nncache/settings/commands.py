@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from nncache.admin.settings import AdminSettings, ExplainSettings
+from nncache.admin.settings import AdminSettings, ExplainSettings, FleetSettings
 from nncache.cache.settings import CacheSettings
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.kerberos.settings import KerberosSettings
@@ -57,6 +57,7 @@ _HEADINGS: Final[Mapping[Callable[[], object], str]] = {
     EditsSettings: "Source of edits",
     FeedSettings: "Feed of a namespace in ZooKeeper",
     FilterSettings: "Filters",
+    FleetSettings: "Admin ports of all proxies",
     HadoopConfSettings: "Hadoop configuration",
     KerberosSettings: "Kerberos identity",
     LimitSettings: "Limits",
@@ -228,6 +229,13 @@ class SettingsOfRegistry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfFleet(SettingsOfRegistry):
+    """The settings of `nncache fleet`."""
+
+    fleet: FleetSettings = _part(FleetSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfDns:
     """All that an operator may choose about `nncache dns`."""
 
@@ -331,6 +339,7 @@ WATCH = Form("watch", SettingsOfWatch, from_hadoop, viewfs_of, _OF_ALL)
 REGISTRY = Form("registry", SettingsOfRegistry, registry_from_hadoop)
 REAPER = Form("registry reaper", SettingsOfReaper, registry_from_hadoop)
 PROXIES = Form("proxies", SettingsOfRegistry, registry_from_hadoop)
+FLEET = Form("fleet", SettingsOfFleet, registry_from_hadoop)
 DNS = Form("dns", SettingsOfDns, registry_from_hadoop)
 EXPLAIN = Form("explain", SettingsOfExplain)
 PURGE = Form("purge", SettingsOfExplain)
@@ -345,6 +354,7 @@ FORMS: tuple[Form[Any], ...] = (
     REGISTRY,
     REAPER,
     PROXIES,
+    FLEET,
     DNS,
     EXPLAIN,
     PURGE,
