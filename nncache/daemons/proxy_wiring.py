@@ -83,11 +83,9 @@ class ProxySystem:
         self._watchdog = Watchdog()
         self._hottest = Hottest(clock)
         self._tenants = tenants_of(settings.tenants, clock)
-        observers = (
-            *self._logs.observers,
-            self._hottest,
-            *(() if self._tenants is None else (self._tenants,)),
-        )
+        observers = (*self._logs.observers, self._hottest.answered)
+        if self._tenants is not None:
+            observers = (*observers, self._tenants.answered)
         self._registration: Registration | None = None
         self._registry: ServedRegistry | None = None
         first = None
