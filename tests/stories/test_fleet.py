@@ -1,10 +1,14 @@
 """`nncache fleet` before three proxies of one cluster: all serve, one is killed, another hangs."""
 
 import json
+import os
+import pty
+import select
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +76,32 @@ def asked(place: dict[str, str], *words: str) -> tuple[int, str, str]:
     return ended(begun(place, *words))
 
 
+def looked_at(place: dict[str, str]) -> str:
+    """Return what `nncache fleet top` shows on a terminal until all answer and Ctrl-C ends it."""
+    ours, theirs = pty.openpty()
+    words = ("fleet", "top", "--zookeeper", place["zookeeper"], "--registry-root", place["registry_root"])
+    environ = os.environ | {"COLUMNS": "120", "TERM": "xterm"}
+    program = Path(sys.executable).with_name("nncache")
+    with subprocess.Popen(
+        (program, *words), stdin=theirs, stdout=theirs, stderr=theirs, env=environ
+    ) as running:
+        os.close(theirs)
+        shown = b""
+        try:
+            while b"3 of 3 registered proxies" not in shown:
+                assert select.select([ours], [], [], HANG_S)[0], shown
+                shown += os.read(ours, 65_536)
+            running.send_signal(signal.SIGINT)
+            with suppress(OSError):  # how Linux says that no process holds the other end
+                while select.select([ours], [], [], HANG_S)[0]:
+                    shown += os.read(ours, 65_536)
+            assert running.wait(HANG_S) == 0, shown
+        finally:
+            running.kill()
+            os.close(ours)
+    return shown.decode()
+
+
 def is_kept(proxy: Proxy) -> bool:
     """Return whether the proxy keeps the answer."""
     return proxy.explain(FILE)["entry"] is not None
@@ -98,6 +128,8 @@ def test_all_are_asked_and_what_failed_is_named(place: dict[str, str], proxies: 
         "",
     )
     assert not any(map(is_kept, proxies))
+
+    assert "3 of 3 registered proxies answer" in looked_at(place)
 
     good, gone, hanging = proxies
     _keep(good)
