@@ -40,7 +40,7 @@ from nncache.settings.commands import SettingsOfFleet
 AT_ONCE: Final = 64
 """Proxies that are asked at the same time."""
 
-MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
+MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
 
 _TLS: Final = "https"
 

@@ -224,6 +224,22 @@ async def test_a_trace_is_logged_and_goes_to_the_namenode_as_it_came(tmp_path: P
     assert [(line["trace_id"], line["parent_id"]) for line in read] == [trace, (None, None)] * 3
 
 
+async def test_requests_are_counted_by_user_where_that_is_asked_for() -> None:
+    """Behind a setting: /metrics would name users to any client."""
+    async with FakeNameNode() as namenode:
+        for chosen, count in (
+            (settings(namenode.http), None),
+            (settings(namenode.http, tenants_by="user"), 'nncache_tenant_calls_total{tenant="joe"} 2.0'),
+        ):
+            async with running(chosen):
+                await ready(chosen, 200)
+                for _ in range(2):
+                    await get(f"http://{chosen.proxy.listen}/webhdfs/v1/w/x?op=LISTSTATUS&user.name=joe")
+                _, page = await get(f"http://{chosen.proxy.admin}/metrics")
+                assert ("joe" in page) is (count is not None)
+                assert count is None or f"\n{count}\n" in page
+
+
 async def test_a_request_under_way_is_finished_before_the_end() -> None:
     """SIGTERM stops the listening at once, and breaks no call off."""
     async with FakeNameNode() as namenode:
