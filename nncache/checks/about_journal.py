@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from nncache.checks.facts import Facts
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.namenode_web import PLAIN
-from nncache.invalidation.settings import AUTO, NAMENODE
+from nncache.invalidation.settings import AUTO, INOTIFY
 
 
 def journalnodes(facts: Facts) -> Iterator[Finding]:
@@ -31,6 +31,6 @@ def journalnodes(facts: Facts) -> Iterator[Finding]:
         elif subject.settings.edits.edits_source == AUTO:
             yield warning(text, "correct this: the NameNode is polled until then")
         else:
-            yield failed(text, f"correct this, or set {subject.at('edits_source')} to {NAMENODE}")
+            yield failed(text, f"correct this, or set {subject.at('edits_source')} to {INOTIFY}")
     if not troubles:
         yield ok(f"all {count} JournalNodes can be read")

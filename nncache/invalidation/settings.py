@@ -18,7 +18,7 @@ ZOOKEEPER = "zookeeper"
 FEED = "feed"
 """The channel, and the publisher's source, that is the feed of a namespace in ZooKeeper."""
 
-NAMENODE = "namenode"
+INOTIFY = "inotify"
 """The source that polls the NameNode's inotify."""
 
 JOURNALNODES = "journalnodes"
@@ -33,11 +33,11 @@ class EditsSettings:
     """Where edits are read. Raises SettingError: a value is outside what its key allows."""
 
     edits_source: str = field(
-        default=NAMENODE,
+        default=INOTIFY,
         metadata={
-            "help": f"Where edits come from: {NAMENODE} (getEditsFromTxid is polled), {JOURNALNODES} (those of "
+            "help": f"Where edits come from: {INOTIFY} (getEditsFromTxid is polled), {JOURNALNODES} (those of "
             f"shared_edits_dir are polled), {AUTO} ({JOURNALNODES} where they prove that they can be read, else "
-            f"{NAMENODE}); for a publisher also {FEED} (what nncache namenode writes to ZooKeeper, by watches). For a "
+            f"{INOTIFY}); for a publisher also {FEED} (what nncache namenode writes to ZooKeeper, by watches). For a "
             f"proxy this is about channel {DIRECT}."
         },
     )
@@ -50,11 +50,11 @@ class EditsSettings:
     )
 
     def __post_init__(self) -> None:
-        if self.edits_source not in {NAMENODE, JOURNALNODES, AUTO, FEED}:
+        if self.edits_source not in {INOTIFY, JOURNALNODES, AUTO, FEED}:
             raise SettingError(
                 "edits_source",
                 self.edits_source,
-                f"must be {NAMENODE}, {JOURNALNODES}, {AUTO} or, for a publisher, {FEED}",
+                f"must be {INOTIFY}, {JOURNALNODES}, {AUTO} or, for a publisher, {FEED}",
             )
         if self.shared_edits_dir and self.edits_source in {JOURNALNODES, AUTO}:
             parse_quorum_journal("shared_edits_dir", self.shared_edits_dir)
