@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -57,6 +58,7 @@ class _Node:
     same_over: int = 0  # the connection at whose other end the journal was found to be this namespace's
     trouble: Exception | None = None  # why its answers do not count
     last_txid: int = 0  # the last transaction that it is known to have
+    heard_at: float = -math.inf  # when its last answer that counts came, or it was last not asked on purpose
 
 
 @dataclass(slots=True)
@@ -100,12 +102,15 @@ class JournalEdits:
         clock: Callable[[], float],
         *,
         at_first_sight: bool,
+        away_s: float | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
+        """Read these JournalNodes; a run ends when a majority has not answered for `away_s` (None: it waits)."""
         self._namenodes = namenodes
         self._access = access
         self._clock = clock
         self._at_first_sight = at_first_sight
+        self._away_s = away_s
         self._chance = chance  # spreads retries apart
         self._nodes = tuple(_Node(address, access.rpc(address)) for address in access.journal.addresses)
         self._has_peers = len(namenodes.namenodes) > 1
@@ -192,6 +197,7 @@ class JournalEdits:
         Raises:
             MissingEventsError: continuity is lost.
             WrongNamespaceError: the RPC address of the NameNode leads to another namespace than the HTTP address.
+            ChannelUnavailableError: no majority has answered for `away_s`.
         """
         while True:
             run = self._run
@@ -214,7 +220,7 @@ class JournalEdits:
                     run.is_durable,
                     None if seen is None else seen.as_of,
                 )
-            await run.news.wait()
+            await self._await_news(run)
 
     def wake(self) -> None:
         """Coverage as of now is waited for: poll now, and have the pool probe soon."""
@@ -262,6 +268,8 @@ class JournalEdits:
                     await run.news.wait()
         except TimeoutError as exc:
             raise self._no_majority(run) from exc
+        for node in self._nodes:
+            node.heard_at = self._clock()
 
     def _no_majority(self, run: _Run) -> ChannelUnavailableError:
         """Return the error of a journal of which too few JournalNodes can be read."""
@@ -280,13 +288,32 @@ class JournalEdits:
             await run.probing.wait()
             run.news.set()
 
+    async def _await_news(self, run: _Run) -> None:
+        """Return when there may be something to return, or a majority may be away."""
+        if self._away_s is None:
+            await run.news.wait()
+            return
+        heard_at = sorted((node.heard_at for node in self._nodes), reverse=True)[len(self._nodes) // 2]
+        wait_s = heard_at + self._away_s - self._clock()
+        if wait_s <= 0:
+            if run.quorum.is_quorate:
+                raise ChannelUnavailableError(f"most JournalNodes have not answered for {self._away_s:g} s")
+            raise self._no_majority(run)
+        try:
+            async with asyncio.timeout(wait_s):
+                await run.news.wait()
+        except TimeoutError:
+            return
+
     async def _follow(self, run: _Run, node: _Node) -> None:
         """Poll one JournalNode; whatever it does holds up no other."""
         backoff = Backoff()
         while run.end is None:
             wait_s = POLL_INTERVAL_S
             try:
-                if len(run.batches) < MAX_WAITING and await self._poll(run, node):
+                if len(run.batches) >= MAX_WAITING:
+                    node.heard_at = self._clock()
+                elif await self._poll(run, node):
                     wait_s = 0.0
             except CacheMissError as exc:
                 self._failed(node, exc)
@@ -328,6 +355,8 @@ class JournalEdits:
             now=replied_at,
             is_whole=is_whole,
         )
+        if node.address in quorum.counting:
+            node.heard_at = replied_at
         self._counts.polls += 1
         self._counts.poll_s += replied_at - sent_at
         self._counts.discarded += found.discarded
