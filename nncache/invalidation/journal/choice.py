@@ -1,4 +1,4 @@
-"""Which source of edits is read: the JournalNodes while they can be read, else the NameNode."""
+"""Which source of edits is read: the best that can be read, at any time."""
 
 import asyncio
 import logging
@@ -18,10 +18,16 @@ from nncache.invalidation.errors import (
     WrongNamespaceError,
 )
 from nncache.invalidation.journal.access import JournalAccess
+from nncache.invalidation.journal.directory import DirectoryEdits
 from nncache.invalidation.journal.overlap import Overlap
 from nncache.invalidation.journal.source import JournalEdits
 from nncache.invalidation.namenodes import NameNodes
-from nncache.invalidation.settings import AUTO, JOURNALNODES, EditsSettings, PollingSettings
+from nncache.invalidation.settings import (
+    AUTO,
+    JOURNALNODES,
+    EditsSettings,
+    PollingSettings,
+)
 from nncache.invalidation.stats import ChannelStats, JournalStats
 
 AWAY_S: Final = 1.0
@@ -354,13 +360,20 @@ def edits_of(
 ) -> EditsSource:
     """Return the source of edits that the settings name; see `JournalEdits` for `at_first_sight`."""
     polled = PolledEdits(namenodes, polling, clock)
-    if access is None or settings.edits_source not in {AUTO, JOURNALNODES}:
-        if settings.edits_source == AUTO:
-            _log.info(
-                "edits are read from the NameNode (inotify): no JournalNodes are known, see shared_edits_dir"
-            )
+    away_s = AWAY_S if settings.edits_source == AUTO else None
+    choices: list[Choice] = []
+    if access is not None:
+        journal = JournalEdits(namenodes, access, clock, at_first_sight=at_first_sight, away_s=away_s)
+        choices.append(Choice("the JournalNodes", journal))
+    if settings.directory:
+        directory = DirectoryEdits(namenodes, settings.directory, clock, away_s=away_s)
+        choices.append(Choice(settings.directory, directory))
+    if settings.edits_source != AUTO:
+        return choices[0].source if choices else polled
+    if not choices:
+        _log.info(
+            "edits are read from the NameNode (inotify): no JournalNodes are known and no directory, see "
+            "shared_edits_dir and edits_dir"
+        )
         return polled
-    if settings.edits_source == JOURNALNODES:
-        return JournalEdits(namenodes, access, clock, at_first_sight=at_first_sight)
-    journal = JournalEdits(namenodes, access, clock, at_first_sight=at_first_sight, away_s=AWAY_S)
-    return AutoEdits((Choice("the JournalNodes", journal), Choice("the NameNode (inotify)", polled)), clock)
+    return AutoEdits((*choices, Choice("the NameNode (inotify)", polled)), clock)
