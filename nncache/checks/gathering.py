@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final, TypeVar
 
 import aiohttp

@@ -38,10 +38,9 @@ class EditsSettings:
     edits_source: str = field(
         default=INOTIFY,
         metadata={
-            "help": f"Where edits come from: {INOTIFY} (getEditsFromTxid is polled), {JOURNALNODES} (those of "
-            f"shared_edits_dir are polled), {DIRECTORY} (edits_dir is read), {AUTO} (the best of {JOURNALNODES}, "
-            f"{DIRECTORY} and {INOTIFY} that can be read); for a publisher also {FEED} (what nncache namenode writes "
-            f"to ZooKeeper, by watches). For a proxy this is about channel {DIRECT}."
+            "help": f"Where edits come from: {INOTIFY} (getEditsFromTxid is polled), {JOURNALNODES} "
+            f"(shared_edits_dir), {DIRECTORY} (edits_dir), {AUTO} (the best that can be read); for a publisher also "
+            f"{FEED} (what nncache namenode writes to ZooKeeper). For a proxy with channel {DIRECT}."
         },
     )
     shared_edits_dir: str = field(
@@ -54,8 +53,7 @@ class EditsSettings:
     edits_dir: str = field(
         default="",
         metadata={
-            "help": "The directory with the edits of the NameNode on this host: `current` in one of "
-            "dfs.namenode.edits.dir (by default dfs.namenode.name.dir), such as /hadoop/name/current."
+            "help": "Where the NameNode on this host keeps its edits: `current` in one of dfs.namenode.edits.dir."
         },
     )
 
