@@ -9,7 +9,7 @@ import pytest
 from tests.invalidation.channel.fake_cluster import FakeCluster, staged
 from tests.invalidation.virtual_time import VirtualLoop
 
-IN_REAL_TIME = ("filters/", "journal/test_finalized.py", "test_namenodes.py")
+IN_REAL_TIME = ("filters/", "journal/test_finalized.py", "journal/test_source.py", "test_namenodes.py")
 """These talk to servers as well."""
 
 

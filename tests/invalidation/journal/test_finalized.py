@@ -1,16 +1,10 @@
 """Finalized segments are read from JournalNodes of which some fail: each transaction once, in order, or an error."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestServer
 
-from nncache.hadoop.configured_namenodes import QuorumJournal
-from nncache.hadoop.editlog.frames import Segment
-from nncache.hadoop.editlog.journalnode import EditLogManifest
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,
@@ -18,66 +12,19 @@ from nncache.invalidation.errors import (
     NotPermittedError,
     WrongNamespaceError,
 )
-from nncache.invalidation.journal.access import JournalAccess
 from nncache.invalidation.journal.finalized import FinalizedSegments
-from tests.hadoop.editlog.segments import PADDING, frame, header
 from tests.invalidation.fakes import remote_error
+from tests.invalidation.journal.fake_journalnodes import FakeJournalNode, journalnode, serving
 
 STORAGE = (42, "CID-1")
 OVERLAPS = "java.lang.IllegalStateException"
 
 
-def segment_file(first_txid: int, last_txid: int, size: int = 0) -> bytes:
-    """Return a finalized segment as its writer leaves it when it dies: with padding."""
-    frames = (frame(txid, 3, bytes(size)) for txid in range(first_txid, last_txid + 1))
-    return header() + b"".join(frames) + PADDING * 100
-
-
-@dataclass
-class JournalNode:
-    """A JournalNode: its segments by their first transactions, and what it answers in their place."""
-
-    files: dict[int, bytes]
-    segments: tuple[Segment, ...]
-    refusal: Exception | None = None  # of getEditLogManifest
-    status: int = 200
-    text: str = ""
-    asked: list[dict[str, str]] = field(default_factory=list)  # queries of /getJournal
-    url: str = ""
-
-    async def manifest(self, since_txid: int) -> EditLogManifest:
-        """Answer getEditLogManifest."""
-        if self.refusal is not None:
-            raise self.refusal
-        found = tuple(each for each in self.segments if each.last_txid >= since_txid)
-        return EditLogManifest(found, self.url)
-
-    async def serve(self, request: web.Request) -> web.StreamResponse:
-        """Answer /getJournal."""
-        self.asked.append(dict(request.query))
-        if self.status != 200:
-            return web.Response(status=self.status, text=self.text)
-        return web.Response(body=self.files[int(request.query["segmentTxId"])])
-
-
-def journalnode(*bounds: tuple[int, int], size: int = 0) -> JournalNode:
-    """Return a JournalNode with these segments."""
-    files = {first: segment_file(first, last, size) for first, last in bounds}
-    return JournalNode(files, tuple(Segment(*each) for each in bounds))
-
-
 @asynccontextmanager
-async def journal(*nodes: JournalNode) -> AsyncIterator[FinalizedSegments]:
+async def journal(*nodes: FakeJournalNode) -> AsyncIterator[FinalizedSegments]:
     """Serve a journal."""
-    async with AsyncExitStack() as close:
-        for node in nodes:
-            app = web.Application()
-            app.router.add_get("/getJournal", node.serve)
-            server = await close.enter_async_context(TestServer(app, host="127.0.0.1"))
-            node.url = f"http://127.0.0.1:{server.port}"
-        names = tuple(f"jn{number}:8485" for number in range(len(nodes)))
-        access = JournalAccess(journal=QuorumJournal(names, "ns1"), nameservice="ns1", user="joe")
-        yield FinalizedSegments(access, dict(zip(names, nodes, strict=True)))  # type: ignore[arg-type]  # a stand-in
+    async with serving(nodes) as access:
+        yield FinalizedSegments(access, access.nodes)
 
 
 async def txids(segments: FinalizedSegments, first_txid: int) -> list[int]:
@@ -103,7 +50,7 @@ async def test_all_from_one_transaction_on_is_read() -> None:
 
 async def test_a_piece_holds_a_bounded_part_of_a_segment() -> None:
     """What is read and not passed on does not grow with the segment."""
-    async with journal(journalnode((1, 5000), size=100)) as segments:
+    async with journal(journalnode((1, 5000), body=bytes(100))) as segments:
         sizes = [len(shown) async for shown in segments.read(1, STORAGE)]
     assert sum(sizes) == 5000
     assert max(sizes) <= 64 * 1024 // 117 + 1
@@ -112,7 +59,7 @@ async def test_a_piece_holds_a_bounded_part_of_a_segment() -> None:
 async def test_others_are_asked_where_one_fails() -> None:
     """An overlap in the manifest, HTTP 500, a file that is cut off or damaged: nothing is lost or repeated."""
     bounds = ((1, 2000), (2001, 2010))
-    overlapping, broken, cut, damaged, whole = (journalnode(*bounds, size=100) for _ in range(5))
+    overlapping, broken, cut, damaged, whole = (journalnode(*bounds, body=bytes(100)) for _ in range(5))
     overlapping.refusal = remote_error(OVERLAPS, "overlaps")
     broken.status = 500
     cut.files[1] = cut.files[1][:90_000]
