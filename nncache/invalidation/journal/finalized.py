@@ -30,15 +30,15 @@ class FinalizedSegments:
             MissingEventsError: `txid` is in no segment any more (PURGED); says how far transactions are missing.
             WrongNamespaceError, NotPermittedError, ChannelUnavailableError: too few JournalNodes can be read.
         """
-        troubles: dict[str, Exception] = {}  # of JournalNodes that are not asked for what follows
+        silent: dict[str, Exception] = {}  # JournalNodes that do not list their segments; not asked again
+        failed: dict[str, Exception] = {}  # those that did not send the segment with `txid`
         while True:
-            manifests = await self._manifests(txid, troubles)
+            manifests = await self._manifests(txid, silent)
+            listed = {address: manifest.segments for address, manifest in manifests.items()}
             try:
-                found = locate(
-                    txid, {at: manifest.segments for at, manifest in manifests.items()}, len(self._rpcs)
-                )
+                found = locate(txid, listed, len(self._rpcs), failed)
             except LookupError as exc:
-                raise unreadable(str(exc), list(troubles.values()), len(self._rpcs)) from exc
+                raise unreadable(str(exc), [*silent.values(), *failed.values()], len(self._rpcs)) from exc
             match found:
                 case None:
                     return
@@ -58,9 +58,9 @@ class FinalizedSegments:
                                 if shown := tuple(one for one in each if one.frame.txid >= txid):
                                     yield shown
                                     txid = shown[-1].frame.txid + 1
-                                    troubles.clear()
+                                    failed.clear()
                     except ChannelUnavailableError as exc:
-                        troubles[address] = exc
+                        failed[address] = exc
 
     async def _read_segment(
         self, segment: Segment, address: str, web: str, storage: tuple[int, str]
@@ -79,9 +79,9 @@ class FinalizedSegments:
                 raise ChannelUnavailableError(f"{address}: {exc}") from exc
         raise ChannelUnavailableError(f"{address}: the segment from {segment.first_txid} on is cut off")
 
-    async def _manifests(self, since_txid: int, troubles: dict[str, Exception]) -> dict[str, EditLogManifest]:
-        """Ask all JournalNodes but those in `troubles`, and put those there that fail."""
-        addresses = [address for address in self._rpcs if address not in troubles]
+    async def _manifests(self, since_txid: int, silent: dict[str, Exception]) -> dict[str, EditLogManifest]:
+        """Ask all JournalNodes but those in `silent`, and put those there that fail."""
+        addresses = [address for address in self._rpcs if address not in silent]
         replies = await asyncio.gather(
             *(self._rpcs[address].manifest(since_txid) for address in addresses), return_exceptions=True
         )
@@ -90,7 +90,7 @@ class FinalizedSegments:
             if isinstance(reply, EditLogManifest):
                 manifests[address] = reply
             elif isinstance(reply, HadoopError):
-                troubles[address] = explained(reply)
+                silent[address] = explained(reply)
             else:
                 raise reply
         return manifests

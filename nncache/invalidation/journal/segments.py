@@ -5,7 +5,7 @@ Sans-I/O. A finalized segment at any JournalNode is in the log for good: a Journ
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -32,15 +32,24 @@ class Purged:
     last_txid: int
 
 
-def locate(txid: int, listed: Mapping[str, Sequence[Segment]], nodes: int) -> Located | Purged | None:
+def locate(
+    txid: int, listed: Mapping[str, Sequence[Segment]], nodes: int, failed: Collection[str] = ()
+) -> Located | Purged | None:
     """Return where a transaction is, by what the JournalNodes list; None: it is in no finalized segment yet.
 
-    `nodes` are configured. Raises LookupError: too few list their segments to say that it is nowhere.
+    `nodes` are configured; those in `failed` did not send this segment. Raises LookupError: no other one has it, or
+    too few list their segments to say that it is nowhere.
     """
-    for address, segments in listed.items():
-        for segment in segments:
-            if segment.first_txid <= txid <= segment.last_txid:
-                return Located(address, segment)
+    found = [
+        Located(address, segment)
+        for address, segments in listed.items()
+        for segment in segments
+        if segment.first_txid <= txid <= segment.last_txid
+    ]
+    if found:
+        if (usable := next((each for each in found if each.address not in failed), None)) is None:
+            raise LookupError(f"no JournalNode sends the segment with transaction {txid}")
+        return usable
     if len(listed) * 2 <= nodes:
         raise LookupError(f"{len(listed)} of {nodes} JournalNodes list their finalized segments")
     later = [each.first_txid for segments in listed.values() for each in segments if each.first_txid > txid]

@@ -36,6 +36,14 @@ def test_what_is_after_all_segments_is_in_the_open_one() -> None:
         locate(31, {"jn1": (Segment(21, 30),)}, 3)
 
 
+def test_one_that_did_not_send_a_segment_is_not_asked_for_it_again() -> None:
+    """That it has it is known all the same."""
+    listed = {"jn1": (Segment(1, 10),), "jn2": (Segment(1, 10), Segment(11, 20))}
+    assert locate(5, listed, 3, {"jn1"}) == Located("jn2", Segment(1, 10))
+    with pytest.raises(LookupError, match="no JournalNode sends the segment with transaction 5"):
+        locate(5, listed, 3, {"jn1", "jn2"})
+
+
 def shown(txid: int, crc: int = 0, layout_version: int = -67) -> Shown:
     """Return a transaction."""
     return Shown(layout_version, Frame(txid, 3, b"", crc))
