@@ -36,6 +36,11 @@ _CACHE_OFF: Final = "journal edits cache is not enabled"
 _NOT_FORMATTED: Final = "JournalNotFormattedException"
 _NOT_FOUND: Final = "No edit log found"
 _OTHER_NAMESPACE: Final = "This node has namespaceId"
+_UNAUTHORIZED: Final = "is not authorized for protocol"
+_WHO_MAY: Final = (
+    "on a secured cluster with hadoop.security.authorization a JournalNode serves the NameNodes' principal on this very "
+    "host alone (dfs.namenode.kerberos.principal), and security.qjournal.service.protocol.acl"
+)
 _FIRST_BYTES: Final = 4096
 """Of a reply, in which its message is."""
 
@@ -197,25 +202,21 @@ def unreadable(text: str, troubles: Sequence[Exception], nodes: int) -> ChannelU
 
 def explained(exc: Exception) -> Exception:
     """Translate the border's error about a JournalNode, with what to do about it."""
-    if not isinstance(exc, HadoopError):
-        return exc
-    if isinstance(exc, RemoteCallError):
-        if exc.verdict is Verdict.ACCESS_CONTROL:
-            return NotPermittedError(
-                f"{exc}; on a secured cluster with hadoop.security.authorization a JournalNode serves the NameNodes' "
-                "principal on this very host alone (dfs.namenode.kerberos.principal), and security.qjournal.service."
-                "protocol.acl"
-            )
-        if _CACHE_OFF in exc.remote.message:
+    match exc:
+        case RemoteCallError(verdict=Verdict.ACCESS_CONTROL):
+            return NotPermittedError(f"{exc}; {_WHO_MAY}")
+        case RpcAuthenticationError():
+            return NotPermittedError(f"{exc}; {_WHO_MAY}" if _UNAUTHORIZED in str(exc) else str(exc))
+        case RemoteCallError() if _CACHE_OFF in exc.remote.message:
             return ChannelUnavailableError(
                 f"{exc.address}: set dfs.ha.tail-edits.in-progress to true in the JournalNode's hdfs-site.xml, and "
                 "restart it"
             )
-        if exc.remote.exception == _NOT_FORMATTED:
+        case RemoteCallError() if exc.remote.exception == _NOT_FORMATTED:
             return ChannelUnavailableError(
                 f"{exc.address} has no such journal: see dfs.namenode.shared.edits.dir and shared_edits_dir, or have "
                 "the journal formatted (hdfs namenode -initializeSharedEdits)"
             )
-    if isinstance(exc, RpcAuthenticationError):
-        return NotPermittedError(str(exc))
-    return ChannelUnavailableError(str(exc))
+        case HadoopError():
+            return ChannelUnavailableError(str(exc))
+    return exc
