@@ -38,8 +38,8 @@ _NOT_FOUND: Final = "No edit log found"
 _OTHER_NAMESPACE: Final = "This node has namespaceId"
 _UNAUTHORIZED: Final = "is not authorized for protocol"
 _WHO_MAY: Final = (
-    "on a secured cluster with hadoop.security.authorization a JournalNode serves the NameNodes' principal on this very "
-    "host alone (dfs.namenode.kerberos.principal), and security.qjournal.service.protocol.acl"
+    "on a secured cluster with hadoop.security.authorization a JournalNode serves the NameNodes' principal on this "
+    "very host alone (dfs.namenode.kerberos.principal), and security.qjournal.service.protocol.acl"
 )
 _FIRST_BYTES: Final = 4096
 """Of a reply, in which its message is."""
