@@ -9,6 +9,7 @@ import termios
 from enum import Enum
 from typing import Final
 
+from nncache.net.shares import without_mapping
 from nncache.proxy.clients.patience import Patience
 from nncache.proxy.clients.request import Request
 from nncache.proxy.headers import encode_fields
@@ -151,6 +152,8 @@ class RawResponse:
         # of the body is read on for a while.
         if not request.keep_alive or not request.has_arrived or request.connection.ends_with_its_reply:
             self._close_after = True
+        if request.adds:
+            self._fields = (*self._fields, *request.adds)
         self._framing = self._choose_framing(request)
         self._head = self._encode_head()
 
@@ -298,4 +301,4 @@ def reset(transport: asyncio.Transport | None) -> None:
 def peer_of(transport: asyncio.BaseTransport | None) -> str:
     """Return the client's address; "" if it is gone."""
     address = None if transport is None else transport.get_extra_info("peername")
-    return address[0] if address else ""
+    return without_mapping(address[0]) if address else ""
