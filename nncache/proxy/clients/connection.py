@@ -508,7 +508,8 @@ class ClientConnection(asyncio.Protocol):
     def hold(self, request: Request, held: "HeldRequest") -> bool:
         """Hold the request in progress until `answered`; false if it did not come alone, or must not wait."""
         ends = self.transport is None or self.ends_with_its_reply or self._is_half_closed
-        if ends or self.is_paused or request.whole is None or self._incoming or not request.keep_alive:
+        ends |= not (request.keep_alive and request.is_http_1_1)
+        if ends or self.is_paused or request.whole is None or self._incoming:
             return False
         self._request = self._task = None
         self._held = held

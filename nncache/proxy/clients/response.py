@@ -18,6 +18,10 @@ from nncache.proxy.messages import Headers
 
 _NO_LIMITS: Final = LimitSettings()  # until the server has said which hold
 _LINGER_OFF = struct.pack("ii", 1, 0)  # close at once, with a reset: struct linger of socket(7)
+CLOSE: Final = b"Connection: close\r\n\r\n"
+KEEP_ALIVE: Final = b"Connection: keep-alive\r\n\r\n"
+"""To HTTP/1.0, which takes it for the end otherwise (RFC 9112, section 9.3)."""
+
 _NO_BODY_STATUSES = frozenset({204, 304})  # RFC 9110, section 6.4.1
 
 
@@ -177,7 +181,8 @@ class RawResponse:
         elif self.status not in _NO_BODY_STATUSES:
             length = b"Content-Length: %d\r\n" % self._length
         reason = self.reason.encode("utf-8", "surrogateescape")
-        end = b"Connection: close\r\n\r\n" if self._close_after else b"\r\n"
+        is_old = self._request is not None and not self._request.is_http_1_1
+        end = CLOSE if self._close_after else KEEP_ALIVE if is_old else b"\r\n"
         return b"HTTP/1.1 %d %b\r\n%b%b%b" % (self.status, reason, fields, length, end)
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
