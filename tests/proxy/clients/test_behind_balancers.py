@@ -47,7 +47,7 @@ class Site:
         self.balancers = Balancers(BalancerSettings(real_ip_from=balancers, real_ip_header=header))
         self._store = Store(max_bytes=1 << 20, max_items=1_000)
         traffic = Traffic(boottime)
-        traffic.observers = (self,)
+        traffic.observers = (self.answered,)
         limits = limits or LimitSettings()
         fast = self._fast_path = FastPath(good, self._store, boottime, limits, traffic.sampled)
         self.server = Server(self._handle, fast, limits, None, traffic, self.balancers)
