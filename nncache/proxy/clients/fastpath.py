@@ -238,7 +238,7 @@ class FastPath:
         end = END
         if is_last:
             key, end = self._key_of_last(kept), LAST_END
-        elif kept.startswith(b" HTTP/1.0\r\n", kept.rfind(b" ", 0, kept.find(b"\r\n"))):
+        elif kept.partition(b"\r\n")[0].endswith(b" HTTP/1.0"):
             end = KEPT_END
         rest: bytes | int | None = body
         if body == reply.body:
