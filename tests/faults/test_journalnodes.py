@@ -1,5 +1,6 @@
 """A proxy that reads the JournalNodes of a cluster, which are killed, held still, restarted and fooled."""
 
+import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, make_directory
 from tests.patience import SLACK_S, until
+from tests.processes import fetched
 from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where, was_forwarded
 from tests.real.stand import Channel, proxied
 
@@ -142,6 +144,7 @@ def test_a_failover_throws_away_what_one_had_shown(on_journal: ProxiedCluster) -
     """A change that one JournalNode has is not in the log of the next NameNode; its id gets another content."""
     cluster, path = on_journal.cluster, f"{TOP}/phantom"
     first, *others = cluster.journalnodes
+    see_changes(on_journal, "before")  # how far one is behind is not known before it has shown a transaction
     on_journal.make_hit(path, "alice")
     flushes = on_journal.proxy.metrics()["nncache_cache_flushes_total"]
     for other in others:
@@ -194,4 +197,7 @@ def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source:
         until(lambda: why in proxy.process.log.read_text(encoding="utf-8"))
         assert counted(proxy) == []
         assert bool(proxy.metrics()["nncache_channel_polls_total"]) == (source == "auto")
+        edits = json.loads(fetched(proxy.admin, "/status")[0][2])["edits"]
+        assert all(why in each["why_not"] and each["behind_txids"] is None for each in edits["journalnodes"])
+        assert [why in each["why"] for each in edits["passed_over"]] == [True] * (source == "auto")
         assert proxy.readiness()["is_gate_open"] == (source == "auto")

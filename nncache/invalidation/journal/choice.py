@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.edits.source import EditsRead, EditsSource
@@ -26,6 +27,7 @@ class AutoEdits:
         self._journal = journal
         self._polled = polled
         self._source: EditsSource = polled  # of the run
+        self._why_not = ""  # why the run is not one of the JournalNodes; "" if it is, or is none
         self._said = ""  # the last log line about the choice: the same is said once
 
     @property
@@ -45,16 +47,18 @@ class AutoEdits:
         except ChannelUnavailableError as exc:
             reason = str(exc)
         else:
-            self._source = self._journal
+            self._source, self._why_not = self._journal, ""
             self._say("edits are read from the JournalNodes")
             return
         self._source = self._polled
         await self._polled.start(after_txid)
+        self._why_not = reason
         self._say(f"edits are read from the NameNode (inotify) and not from the JournalNodes: {reason}")
 
     def stop(self) -> None:
         """End the run; without one do nothing."""
         self._source.stop()
+        self._why_not = ""
 
     async def shut_down(self) -> None:
         """Give up what outlasts the runs."""
@@ -70,8 +74,13 @@ class AutoEdits:
         self._source.wake()
 
     def stats(self) -> ChannelStats:
-        """Return the figures of the source of the run."""
-        return self._source.stats()
+        """Return the figures of both sources, each over all runs."""
+        return replace(
+            self._polled.stats(),
+            source=self._source.stats().source,
+            passed_over={JOURNALNODES: self._why_not} if self._why_not else {},
+            journal=self._journal.stats().journal,
+        )
 
     def _say(self, text: str) -> None:
         if text != self._said:
