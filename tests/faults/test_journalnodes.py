@@ -1,6 +1,7 @@
 """A proxy that reads the JournalNodes of a cluster, which are killed, held still, restarted and fooled."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ import pytest
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, make_directory
+from tests.commands.planted import checked
 from tests.patience import SLACK_S, until
 from tests.processes import fetched
 from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where, was_forwarded
@@ -82,6 +84,15 @@ def counted(proxy: Proxy) -> list[str]:
         for key, value in proxy.metrics().items()
         if key.startswith(name) and value
     ]
+
+
+def reading(pair: Cluster, source: str, shared_edits_dir: str = "") -> tuple[str, ...]:
+    """Return the flags of a proxy that reads the journal of the pair, or another one."""
+    http, rpc = (",".join(getattr(each, name) for each in pair.namenodes) for name in ("http", "rpc"))
+    return (
+        *("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct", "--glob", GLOBS[0]),
+        *("--edits-source", source, "--shared-edits-dir", shared_edits_dir or pair.shared_edits_dir),
+    )
 
 
 def test_what_inotify_does_not_say_is_seen(on_journal: ProxiedCluster) -> None:
@@ -187,10 +198,8 @@ def test_without_a_majority_nothing_is_answered_from_memory(on_journal: ProxiedC
 @pytest.mark.parametrize("source", ["journalnodes", "auto"])
 def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source: str) -> None:
     """Such a journal shows no change for ever; `auto` reads the NameNode instead, and says why."""
-    http, rpc = (",".join(getattr(each, name) for each in pair.namenodes) for name in ("http", "rpc"))
-    flags = ("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct", "--glob", GLOBS[0])
     wrong = pair.shared_edits_dir.replace("/ns1", "/ns2")
-    with Proxy(*flags, "--edits-source", source, "--shared-edits-dir", wrong) as proxy:
+    with Proxy(*reading(pair, source, wrong)) as proxy:
         if source == "auto":
             proxy.await_gate()
         why = "has no such journal: see dfs.namenode.shared.edits.dir and shared_edits_dir"
@@ -201,3 +210,45 @@ def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source:
         assert all(why in each["why_not"] and each["behind_txids"] is None for each in edits["journalnodes"])
         assert [why in each["why"] for each in edits["passed_over"]] == [True] * (source == "auto")
         assert proxy.readiness()["is_gate_open"] == (source == "auto")
+
+
+def test_the_check_says_what_is_amiss_with_each(pair: Cluster) -> None:
+    """One without a cache of edits, one with a small one, and one that is down."""
+    off, small, dead = pair.journalnodes
+    site = pair.conf_dir / "hdfs-site.xml"
+    whole = site.read_text(encoding="utf-8")
+    is_off, offs = re.subn(r"(tail-edits\.in-progress</name>\s*<value>)true", r"\1false", whole)
+    size = "<property><name>dfs.journalnode.edit-cache-size.bytes</name><value>1048576</value></property>"
+    assert offs == 1
+    try:
+        site.write_text(is_off, encoding="utf-8")
+        off.process.restart()
+        site.write_text(whole.replace("</configuration>", f"{size}</configuration>"), encoding="utf-8")
+        small.process.restart()
+        site.write_text(whole, encoding="utf-8")
+        dead.process.stop()
+        report = checked("proxy", *reading(pair, "journalnodes"))
+        unreadable = report.of("journalnodes", "failed")
+        for each, says in zip((off, dead), unreadable, strict=True):
+            assert f"JournalNode {each.rpc} cannot be read, 1 of 3 can" in says
+        assert "set dfs.ha.tail-edits.in-progress to true in the JournalNode's hdfs-site.xml" in unreadable[0]
+        assert "refused" in unreadable[1]
+        (too_small,) = report.of("journalnodes", "warning")
+        assert f"JournalNode {small.rpc} holds 1,048,576 bytes" in too_small
+        assert "set dfs.journalnode.edit-cache-size.bytes to 67108864" in too_small
+        assert checked("proxy", *reading(pair, "auto")).failed.isdisjoint({"journalnodes"})
+    finally:
+        site.write_text(whole, encoding="utf-8")
+        for each in (off, small):
+            each.process.restart()
+
+
+def test_the_check_names_a_journal_that_is_none(pair: Cluster) -> None:
+    """And one of another namespace would be named likewise; all of this one are well."""
+    wrong = pair.shared_edits_dir.replace("/ns1", "/ns2")
+    says = checked("proxy", *reading(pair, "journalnodes", wrong)).of("journalnodes", "failed")
+    assert len(says) == 3
+    assert all("has no such journal: see dfs.namenode.shared.edits.dir" in each for each in says)
+    report = checked("proxy", *reading(pair, "journalnodes"))
+    assert report.of("journalnodes", "ok") == ["all 3 JournalNodes can be read; to do: "]
+    assert "journalnodes" not in report.failed
