@@ -93,9 +93,9 @@ function edits(views) {
     ["Source", "word", r => r[1]], ["JournalNode", "name address", r => r[2]], ["State", "", r => r[3]],
     ["Transactions behind", "number", r => r[4]], ["Epoch", "number", r => r[5]], ["Discarded", "number", r => r[6]],
   ], shown.flatMap(([name, v]) => [
-    ...(v.journalnodes.length ? [] : [[name, v.source, "–", "read", "–", "–", "–"]]),
+    ...(v.source === "journalnodes" && v.journalnodes.length ? [] : [[name, v.source, "–", "read", "–", "–", "–"]]),
     ...v.passed_over.map(p => [name, p.source, "–", "not read: " + p.why, "–", "–", "–"]),
-    ...v.journalnodes.map(n => [name, v.source, n.address, n.is_counted ? "counts" : "does not count: " + (n.why_not || "it has not answered yet"),
+    ...v.journalnodes.map(n => [name, "journalnodes", n.address, n.is_counted ? "counts" : "does not count: " + (n.why_not || "it has not answered yet"),
       n.behind_txids === null ? "not known" : count(n.behind_txids), v.epoch === null ? "–" : count(v.epoch), count(v.discarded)]),
   ]), "");
 }
