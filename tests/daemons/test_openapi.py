@@ -109,14 +109,14 @@ def test_documents_with_all_there_can_be() -> None:
 
 
 @asynccontextmanager
-async def fleet(zookeeper: str) -> AsyncIterator[tuple[list[SettingsOfProxy], str]]:
+async def fleet(zookeeper: str, registry_root: str) -> AsyncIterator[tuple[list[SettingsOfProxy], str]]:
     """Run three proxies and a publisher that are registered; yield the proxies' settings, and the publisher's pages."""
     stop = asyncio.Event()
     async with FakeNameNode() as namenode, asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
         common = {
             "zookeeper": (zookeeper,),
             "registry": True,
-            "registry_root": "/registry-openapi",
+            "registry_root": registry_root,
             "namenode_http": (namenode.http,),
             "namenode_rpc": (free_address(),),
         }
@@ -193,7 +193,10 @@ async def registered(session: aiohttp.ClientSession, proxies: list[SettingsOfPro
 
 async def test_what_daemons_answer_is_as_it_says(zookeeper_server: ZooKeeperServer) -> None:
     """Each path of each daemon, with what it takes and what it refuses."""
-    async with aiohttp.ClientSession() as session, fleet(zookeeper_server.address) as (proxies, publisher):
+    async with (
+        aiohttp.ClientSession() as session,
+        fleet(zookeeper_server.address, "/registry-openapi") as (proxies, publisher),
+    ):
         name, *_ = await registered(session, proxies)
         one = proxies[0].proxy
         seen = set[tuple[str, int]]()
@@ -240,7 +243,10 @@ async def test_a_generated_client_reads_a_fleet(zookeeper_server: ZooKeeperServe
     ask_status = import_module(f"{client}.api.proxy.status").asyncio
     models: Any = import_module(f"{client}.models")
     new_client: Any = import_module(client).Client
-    async with aiohttp.ClientSession() as session, fleet(zookeeper_server.address) as (proxies, _):
+    async with (
+        aiohttp.ClientSession() as session,
+        fleet(zookeeper_server.address, "/registry-client") as (proxies, _),
+    ):
         await registered(session, proxies)
         async with new_client(base_url=f"http://{proxies[0].proxy.listen}") as at_clients_port:
             found = await ask_registry(client=at_clients_port, find=f"api={ADMIN_API}")

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.cluster import JournalNode
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, make_directory
 from tests.commands.planted import checked
@@ -212,6 +213,12 @@ def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source:
         assert proxy.readiness()["is_gate_open"] == (source == "auto")
 
 
+def restart(pair: Cluster, journalnode: JournalNode) -> None:
+    """Restart it and begin a segment, without which it takes no edits: of two like that the NameNode would end."""
+    journalnode.process.restart()
+    assert pair.dfs_admin("-rollEdits").exit_code == 0
+
+
 def test_the_check_says_what_is_amiss_with_each(pair: Cluster) -> None:
     """One without a cache of edits, one with a small one, and one that is down."""
     off, small, dead = pair.journalnodes
@@ -222,9 +229,9 @@ def test_the_check_says_what_is_amiss_with_each(pair: Cluster) -> None:
     assert offs == 1
     try:
         site.write_text(is_off, encoding="utf-8")
-        off.process.restart()
+        restart(pair, off)
         site.write_text(whole.replace("</configuration>", f"{size}</configuration>"), encoding="utf-8")
-        small.process.restart()
+        restart(pair, small)
         site.write_text(whole, encoding="utf-8")
         dead.process.stop()
         report = checked("proxy", *reading(pair, "journalnodes"))
@@ -239,8 +246,8 @@ def test_the_check_says_what_is_amiss_with_each(pair: Cluster) -> None:
         assert checked("proxy", *reading(pair, "auto")).failed.isdisjoint({"journalnodes"})
     finally:
         site.write_text(whole, encoding="utf-8")
-        for each in (off, small):
-            each.process.restart()
+        for each in (dead, off, small):
+            restart(pair, each)
 
 
 def test_the_check_names_a_journal_that_is_none(pair: Cluster) -> None:
