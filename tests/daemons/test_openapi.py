@@ -37,6 +37,7 @@ from tests.fake_namenode import FakeNameNode
 from tests.openapi import DOCUMENT, FILE, operations, parameters, wrongs, wrongs_of
 from tests.patience import HANG_S
 from tests.processes import free_address
+from tools.docs.json_shapes import shapes
 
 pytestmark = pytest.mark.usefixtures("collector")
 
@@ -101,6 +102,9 @@ def test_documents_with_all_there_can_be() -> None:
     assert wrongs_of(schema("ProxyStatus"), read(status_of(seen))) == []
     assert wrongs_of(schema("ProxyStatus"), read(several)) == []
     assert wrongs_of(schema("PublisherStatus"), read(publisher_status_of(published))) == []
+    printed = dict(shapes())
+    assert wrongs_of(schema("Explanation"), json.loads(printed["explain"])) == []  # of a path that is known
+    assert wrongs_of(schema("Purged"), json.loads(printed["purge"])) == []
     missing = read(status_of(seen))
     del missing["gate"]["age_s"]
     assert wrongs_of(schema("ProxyStatus"), missing) == ["$.gate: 'age_s' is a required property"]
