@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 import aiohttp
+from yarl import URL
 
 from nncache.checks.facts import JournalNodeFound
 from nncache.checks.namenode_probe import ANSWER_S, ask_conf
@@ -29,9 +30,9 @@ async def _conf(access: JournalAccess, address: str) -> tuple[Mapping[str, str] 
         return None, str(error)
     finally:
         await rpc.close()
-    web = f"{address.rpartition(':')[0]}:{state.http_port}"
+    web = URL(state.web).authority
     logins = () if access.identity is None else (WebLogin(access.identity, [web], timeout_s=ANSWER_S),)
     async with aiohttp.ClientSession(
         cookie_jar=aiohttp.DummyCookieJar(), trust_env=False, middlewares=logins
     ) as session:
-        return await ask_conf(session, access.web.url(web), access.user, access.web)
+        return await ask_conf(session, state.web, access.user, access.web)
