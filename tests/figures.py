@@ -18,6 +18,7 @@ from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.stats import ChannelStats, JournalStats, RecordStats, StreamStats
 from nncache.metrics.metric import ROOMS, Daemon
 from nncache.namenode.node.observing import NamespaceStats
+from nncache.net.balancers.balancers import BalancerStats
 from nncache.proxy.audit_judge import AuditOutcome
 from nncache.proxy.auditor import AuditStats
 from nncache.proxy.cache_status import Bypass
@@ -53,6 +54,7 @@ def _all() -> dict[str, object]:
     return {
         "admin": AdminStats(connections_open=1),
         "audit": AuditStats({AuditOutcome.SAME: 1}),
+        "balancers": BalancerStats(headers=1, headers_refused=1),
         "loop": LoopStats(stalls=1, stalled_s=0.2, lag_s=0.01),
         "cache": CacheStats(
             entries=1,

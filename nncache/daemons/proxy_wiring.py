@@ -238,6 +238,7 @@ class ProxySystem:
         return {
             **self._served.figures(),
             "admin": self._admin.stats(),
+            "balancers": self._served.balancers.stats(),
             "loop": self._watchdog.stats(),
             "registration": NO_REGISTRATION if self._registration is None else self._registration.stats(),
             "registry": NO_REGISTRY if self._registry is None else self._registry.endpoint.stats(),

@@ -9,6 +9,7 @@ Daemon: TypeAlias = Literal["proxy", "publisher", "dns", "namenode", "datanode"]
 ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "admin": ("proxy", "publisher", "dns", "namenode", "datanode"),
     "audit": ("proxy",),
+    "balancers": ("proxy",),
     "cache": ("proxy",),
     "dns": ("dns",),
     "events": ("proxy",),

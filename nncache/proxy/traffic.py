@@ -36,6 +36,7 @@ class Result(StrEnum):
     FORWARDED = "forwarded"
     STREAMED = "streamed"
     REGISTRY = "registry"
+    PREFLIGHT = "preflight"
     REFUSED = "refused"
     FAILED = "failed"
     ABANDONED = "abandoned"
@@ -48,6 +49,7 @@ MEANINGS: Final[Mapping[Result, str]] = {
     Result.FORWARDED: "answered by the NameNode",
     Result.STREAMED: "answered with a filter's events, until the stream ended",
     Result.REGISTRY: "answered from the service registry",
+    Result.PREFLIGHT: "answered by the proxy: what a page of another origin may ask (cors_origins)",
     Result.REFUSED: "refused: malformed, too slow, not WebHDFS, not authenticated, or beyond a limit",
     Result.FAILED: "answered with an error of the proxy: no NameNode replied, or an internal error",
     Result.ABANDONED: "the client left before there was an answer",
@@ -55,7 +57,9 @@ MEANINGS: Final[Mapping[Result, str]] = {
 """What each result means, for the documentation."""
 
 
-UNTIMED: Final = frozenset({Result.STREAMED, Result.REGISTRY, Result.REFUSED, Result.ABANDONED})
+UNTIMED: Final = frozenset(
+    {Result.STREAMED, Result.REGISTRY, Result.PREFLIGHT, Result.REFUSED, Result.ABANDONED}
+)
 """Counted as UNKNOWN_OPERATION and not timed: none involves a NameNode, and each operation is a series more."""
 
 POSSIBLE: Final = (

@@ -8,6 +8,7 @@ from typing import Any, Final
 from nncache.admin.settings import AdminSettings, ExplainSettings, FleetSettings
 from nncache.cache.settings import CacheSettings
 from nncache.coordination.settings import ZooKeeperSettings
+from nncache.cors.settings import CorsSettings
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.namenode_settings import (
     MIN_PROBE_PAUSE_S,
@@ -30,6 +31,7 @@ from nncache.invalidation.settings import (
     PollingSettings,
 )
 from nncache.logs import LogSettings
+from nncache.net.balancers.settings import BalancerSettings
 from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
@@ -50,8 +52,10 @@ from nncache.tenants.settings import TenantSettings
 
 _HEADINGS: Final[Mapping[Callable[[], object], str]] = {
     AdminSettings: "Access to the admin port",
+    BalancerSettings: "Load balancers in front",
     CacheSettings: "Cache",
     ChannelSettings: "Invalidation channel",
+    CorsSettings: "Pages of other origins",
     DnsSettings: "DNS zone",
     ExplainSettings: "Admin port of the proxy",
     EditsSettings: "Source of edits",
@@ -94,6 +98,8 @@ class SettingsOfProxy:
     """All that an operator may choose about `nncache proxy`."""
 
     proxy: ProxySettings = _part(ProxySettings)
+    balancers: BalancerSettings = _part(BalancerSettings)
+    cors: CorsSettings = _part(CorsSettings)
     hadoop_conf: HadoopConfSettings = _part(HadoopConfSettings)
     namespace: NamespaceSettings = _part(NamespaceSettings)
     namenodes: NameNodeSettings = _part(NameNodeSettings)
@@ -317,6 +323,8 @@ _OF_ALL: Final = frozenset(
         (
             NamespaceSettings,
             ProxySettings,
+            BalancerSettings,
+            CorsSettings,
             KerberosSettings,
             TerminationSettings,
             LimitSettings,

@@ -2,7 +2,8 @@
 
 Two heads that are equal without them are the same question to cache and NameNode: nothing in
 `nncache.proxy.cache_directives`, `nncache.proxy.identity` or `nncache.net.http1.head` reads one of them but to
-count and measure it, and a NameNode makes nothing of them (`tests/contracts/test_per_request_fields.py`).
+count and measure it, and a NameNode makes nothing of them (`tests/contracts/test_per_request_fields.py`). Where the
+client's address changes an answer, with `doas`, no head is kept (`nncache.proxy.reading`).
 """
 
 import re
@@ -25,6 +26,8 @@ NAMES: Final = (
     "x-b3-traceid",
     "x-cloud-trace-context",
     "x-correlation-id",
+    "x-forwarded-for",  # believed or not, a NameNode gets our own
+    "x-real-ip",
     "x-request-id",
 )
 
