@@ -26,7 +26,8 @@ from nncache.bench.driver import (
     quantile,
     with_journalnodes,
 )
-from nncache.bench.servers.counters import beans, use_of
+from nncache.bench.servers.counters import use_of
+from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.asker import Asker, RawReply
@@ -150,8 +151,12 @@ async def _fill(cluster: Cluster, transactions: int) -> None:
 
 
 def _open_txids(cluster: Cluster) -> int:
-    (system,) = beans(cluster.namenodes[0].http, "Hadoop:service=NameNode,name=FSNamesystem")
-    return int(system["TransactionsSinceLastLogRoll"])
+    """Return how many transactions the open segment has."""
+    namenode = cluster.namenodes[0]
+    (segment,) = (cluster.directory / "data" / namenode.id / "current").glob("edits_inprogress_*")
+    with Asker(namenode.http) as asker:
+        last_txid = parse_last_txid(asker.ask("GET", JOURNAL_QUERY).body)
+    return last_txid - int(segment.name.rpartition("_")[2]) + 1
 
 
 if __name__ == "__main__":

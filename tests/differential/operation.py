@@ -358,7 +358,8 @@ def _create_held(g: Generator, kind: str) -> Operation:
 
 
 def _create_flushed(g: Generator, kind: str) -> Operation:
-    return Operation(kind, Where.NAMENODE, None, (g.file(),), data=b"f" * g.number(1, 3000))
+    path = g.file()
+    return Operation(kind, Where.NAMENODE, None, (path,), data=_data(g, path, 3000))
 
 
 def _concat(g: Generator, kind: str) -> Operation:
