@@ -26,7 +26,7 @@ from nncache.bench.servers.nncache import Channel
 from nncache.bench.settings import Elsewhere, Mode, RunSettings, warm_up_for
 from nncache.bench.workload import Workload
 from nncache.bench.workload_files import WorkloadError, load, names
-from nncache.invalidation.settings import JOURNALNODES, NAMENODE
+from nncache.invalidation.settings import INOTIFY, JOURNALNODES
 from nncache.testbed import MissingToolError, TestbedError
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.programs import find_program
@@ -88,8 +88,8 @@ def _modes(_: click.Context, __: click.Parameter, value: str) -> tuple[Mode, ...
 )
 @click.option(
     "--edits-source",
-    default=NAMENODE,
-    type=click.Choice([NAMENODE, JOURNALNODES]),
+    default=INOTIFY,
+    type=click.Choice([INOTIFY, JOURNALNODES]),
     help="Of nncache; with journalnodes the cluster is an HA pair with three of them.",
 )
 @click.option(
@@ -145,7 +145,7 @@ def main(  # noqa: PLR0913 - one for each option
             f"{workload.paths_per_poller}: leave it out (--modes direct,nncache,nginx)"
         )
     elsewhere = _elsewhere(namenode, proxy, superuser, modes)
-    if elsewhere is not None and edits_source != NAMENODE:
+    if elsewhere is not None and edits_source != INOTIFY:
         raise click.UsageError("--edits-source is of a cluster that is started, and not of one of your own")
     if Mode.NGINX in modes:
         try:
@@ -183,7 +183,7 @@ def main(  # noqa: PLR0913 - one for each option
 
 
 def _variant(edits_source: str) -> str:
-    return "" if edits_source == NAMENODE else f"-{edits_source}"
+    return "" if edits_source == INOTIFY else f"-{edits_source}"
 
 
 def _elsewhere(

@@ -8,7 +8,7 @@ from typing import Final
 from nncache.bench.plan import ROOT
 from nncache.bench.servers.nncache import Channel
 from nncache.bench.workload import Workload
-from nncache.invalidation.settings import NAMENODE
+from nncache.invalidation.settings import INOTIFY
 
 WARM_UP_S: Final = 10.0
 """Seconds of polls before a mode is measured, if two polls fit into them."""
@@ -88,7 +88,7 @@ class RunSettings:
     elsewhere: Elsewhere | None = None
     also_periods_s: tuple[float, ...] = ()
     variant: str = ""
-    edits_source: str = NAMENODE
+    edits_source: str = INOTIFY
     lead_s: float = 4.0
 
     def at_period(self, period_s: float) -> "RunSettings":

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import click
 
-from nncache.invalidation.settings import JOURNALNODES, NAMENODE
+from nncache.invalidation.settings import INOTIFY, JOURNALNODES
 from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser
 from nncache.testbed.spec import FULL_SPEED_JVM
 from nncache.testbed.zookeepers import ZooKeeperServer
@@ -74,8 +74,8 @@ LONG_SEGMENT = Target(p50_ms=math.inf, p99_ms=math.inf, hit_share=0.0, timed_sha
 )
 @click.option(
     "--edits-source",
-    type=click.Choice([NAMENODE, JOURNALNODES]),
-    default=NAMENODE,
+    type=click.Choice([INOTIFY, JOURNALNODES]),
+    default=INOTIFY,
     show_default=True,
     help="As the setting edits_source.",
 )
