@@ -91,7 +91,7 @@ def _all() -> dict[str, object]:
         "registration": RegistrationStats(is_wanted=True, is_registered=True, is_connected=True),
         "registry": RegistryStats(answers={RegistryAnswer.FOUND: 3}, waits={WaitEnd.CHANGED: 1}),
         "request_logs": RequestLogStats(lost={"access": 1}),
-        "tenants": TenantStats(requests={"joe": 2}, hits={"joe": 1}, calls={"joe": 1}, bytes=1),
+        "tenants": TenantStats(requests={"ann": 2}, hits={"ann": 1}, calls={"ann": 1}, bytes=1),
         "stream": StreamStats(),
         "traffic": TrafficStats(
             requests={(Result.HIT, "GETFILESTATUS"): 5, (Result.FORWARDED, "LISTSTATUS"): 2},
