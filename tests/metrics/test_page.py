@@ -37,11 +37,11 @@ def test_a_mapping_becomes_one_sample_for_each_of_its_keys() -> None:
 
 def test_a_text_is_the_value_of_a_label() -> None:
     """Which source is read, and which ones are not; why not may name users."""
-    channel = ChannelStats(source="inotify", passed_over={"journalnodes": "of zoe"})
+    channel = ChannelStats(source="inotify", passed_over={"journalnodes": "of wilma"})
     page = MetricsPage("proxy", lambda: made_up("proxy") | {"polling": channel}).render().decode()
     assert 'nncache_edits_source{source="inotify"} 1.0\n' in page
     assert 'nncache_edits_source_passed_over{source="journalnodes"} 1.0\n' in page
-    assert "zoe" not in page
+    assert "wilma" not in page
     assert "nncache_edits_source{" not in MetricsPage("proxy", lambda: made_up("proxy")).render().decode()
 
 
