@@ -34,7 +34,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LINES ?= 10000000
 
 # From where `make bench` and `make bench-pollers` read edits: EDITS=journalnodes for an HA pair with three of them.
-EDITS ?= namenode
+EDITS ?= inotify
 
 # To which `make bench-namenode` grows a namespace.
 FILES ?= 0

@@ -154,7 +154,7 @@ class RunInfo:
     machine: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     command: str = ""
-    edits_source: str = "namenode"
+    edits_source: str = "inotify"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
