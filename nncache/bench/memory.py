@@ -213,10 +213,10 @@ async def stack() -> AsyncIterator[Stack]:
     cache = MetadataCache(CacheSettings(glob=(GLOB,), grant_ttl_s=36_000.0, max_entry_age_s=36_000.0))
     async with asyncio.TaskGroup() as tasks:
         queries = cast("NameNodeQueries", answer)  # it is asked for nothing else
-        flights = Flights(tasks, cache, answer, queries, boottime, query_timeout_s=60.0)
+        flights = Flights(tasks, cache, answer.fetch, queries, boottime, query_timeout_s=60.0)
         others = [
             tasks.create_task(work)
-            for work in (keep_covered(cache), reclaim_in_slices(cache), tend_collector())
+            for work in (keep_covered(cache), reclaim_in_slices(cache.reclaim), tend_collector())
         ]
         yield Stack(cache, Reads(cache, flights, answer, boottime, join_wait_s=1.0))
         for task in others:

@@ -234,9 +234,5 @@ class ZooKeeperSession(ZooKeeper, Protocol):
     def stats(self) -> SessionStats:
         """Return the session's figures."""
 
-
-class SyncedSession(ZooKeeperSession, Protocol):
-    """One whose reads can be made to come behind what was committed before."""
-
     async def sync(self, path: str) -> None:
         """Return when this session's server has carried out all that was committed before the call."""

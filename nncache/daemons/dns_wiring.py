@@ -206,7 +206,9 @@ class DnsSystem:
         self._answers = DnsResponder(self._zone, authority)
         self._following = DnsFollowing(self._zone)
         self._session = Session(settings.zookeeper, clock, log_name="registry", login=login)
-        self._server = DnsServer(settings.dns.listen_at, self._answers, settings.dns.dns_queries_per_s, clock)
+        self._server = DnsServer(
+            settings.dns.listen_at, self._answers.reply, settings.dns.dns_queries_per_s, clock
+        )
         self._watchdog = Watchdog()
         pages = daemon_pages(
             self._state, "the registry has been read", MetricsPage("dns", self.figures).render

@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from typing import Protocol
+from collections.abc import Callable
 
 SLICE_ITEMS = 500
 """Items taken apart at once: well under a millisecond, so that no request notices."""
@@ -20,14 +20,6 @@ statuses holds the loop for about half a second.
 
 TEND_S = 0.25
 """Between two looks of `tend_collector`: 5,000 fills a second leave about 10,000 objects behind in that time."""
-
-
-class Reclaimable(Protocol):
-    """What is taken apart in slices."""
-
-    def reclaim(self, max_items: int) -> bool:
-        """Take apart at most so many items; true while more is left."""
-        ...
 
 
 def calm_collector() -> None:
@@ -54,8 +46,11 @@ async def tend_collector() -> None:
             gc.freeze()
 
 
-async def reclaim_in_slices(cache: Reclaimable) -> None:
-    """Take apart what changes have detached, forever; requests go first between any two slices."""
+async def reclaim_in_slices(reclaim: Callable[[int], bool]) -> None:
+    """Take apart what changes have detached, forever; requests go first between any two slices.
+
+    `reclaim` takes apart at most so many items, and returns true while more is left.
+    """
     while True:
-        is_more_left = cache.reclaim(SLICE_ITEMS)
+        is_more_left = reclaim(SLICE_ITEMS)
         await asyncio.sleep(0 if is_more_left else IDLE_S)

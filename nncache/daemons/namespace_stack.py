@@ -25,7 +25,7 @@ from nncache.daemons.purging import HeldPaths, Purger
 from nncache.daemons.start_lines import warn_of_globs
 from nncache.daemons.state_log import log_changes
 from nncache.daemons.watchdog import LoopStats
-from nncache.events.callers import callers_of
+from nncache.events.callers import identify_by
 from nncache.events.endpoint import EventsEndpoint
 from nncache.events.zookeeper import ZooKeeperEvents
 from nncache.hadoop.kerberos.identity import KerberosIdentity
@@ -138,9 +138,9 @@ class NamespaceStack:
         )
         traffic = self.traffic = Traffic(clock)
         self._auditor = Auditor(
-            self.cache, self.upstream, self.consumer, clock, share=settings.proxy.audit_share
+            self.cache, self.upstream.fetch, self.consumer, clock, share=settings.proxy.audit_share
         )
-        auditors = (self._auditor,) if settings.proxy.audit_share > 0 else ()
+        auditors = (self._auditor.answered,) if settings.proxy.audit_share > 0 else ()
         traffic.observers = (*auditors, *observers)
         self.fast_path = FastPath(
             self.cache.is_good, self.cache.store, clock, settings.limits, traffic.sampled
@@ -159,7 +159,7 @@ class NamespaceStack:
             clock,
             limits,
             traffic,
-            answers=Answers(clock, self.upstream.cookies, issued, self.fast_path),
+            answers=Answers(clock, self.upstream.cookies, issued, self.fast_path.remember),
             admit=admit,
         )
         self.direct_calls: DirectCalls | None = None
@@ -170,7 +170,7 @@ class NamespaceStack:
         source = ZooKeeperEvents(settings.zookeeper, settings.namenodes.nameservice, clock, security.login)
         self.events = EventsEndpoint(
             source if settings.channel_name == ZOOKEEPER else None,
-            callers_of(admit, is_secured=security.identity is not None),
+            identify_by(admit, is_secured=security.identity is not None),
             traffic,
             limits,
             max_streams=settings.proxy.max_event_streams,
@@ -205,7 +205,7 @@ class NamespaceStack:
         return (
             ("the watch over the NameNodes", self._pool.run),
             ("the stream of changes", self.consumer.run),
-            ("taking forgotten entries apart", lambda: reclaim_in_slices(self.cache)),
+            ("taking forgotten entries apart", lambda: reclaim_in_slices(self.cache.reclaim)),
             ("the auditor", self._auditor.run),
             ("streams of events", self.events.run),
             ("the log of what changes", lambda: log_changes(self._look, lines)),

@@ -81,7 +81,7 @@ class ProxySystem:
         self._clock = clock
         self._watchdog = Watchdog()
         self._hottest = Hottest(clock)
-        observers = (*self._logs.observers, self._hottest)
+        observers = (*self._logs.observers, self._hottest.answered)
         self._registration: Registration | None = None
         self._registry: ServedRegistry | None = None
         first = None

@@ -1,7 +1,8 @@
 """Who asks for a filter's events."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Final, Protocol, TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from nncache.events.events_request import EVENTS, EventsRequest
 from nncache.hadoop.users import is_user_name
@@ -40,40 +41,26 @@ Known: TypeAlias = Caller | RawResponse
 """Who asks, or the reply to one who has not shown that."""
 
 
-class Callers(Protocol):
-    """Says who asks."""
-
-    async def known(self, request: Request, events_request: EventsRequest) -> Known:
-        """Say who asks.
-
-        Raises:
-            ClientError: that is not known, and asking again will not help.
-        """
+Identify: TypeAlias = Callable[[Request, EventsRequest], Awaitable[Known]]
+"""Says who asks. Raises ClientError: that is not known, and asking again will not help."""
 
 
-class NamedCallers:
-    """Believes `user.name`, as WebHDFS does on a cluster without Kerberos."""
-
-    async def known(self, request: Request, events_request: EventsRequest) -> Known:  # noqa: ARG002 - the target says it
-        """Say who asks."""
-        if events_request.for_another:
-            raise ClientError(f"{events_request.for_another} has no meaning here: user.name says who asks")
-        if events_request.user is None:
-            raise ClientError("user.name is missing: give the name of one of the filter's subscribers")
-        if not is_user_name(events_request.user):
-            raise ClientError("user.name is no name of a user")
-        return Caller(events_request.user)
+async def by_user_name(_request: Request, events_request: EventsRequest) -> Known:
+    """Believe `user.name`, as WebHDFS does on a cluster without Kerberos."""
+    if events_request.for_another:
+        raise ClientError(f"{events_request.for_another} has no meaning here: user.name says who asks")
+    if events_request.user is None:
+        raise ClientError("user.name is missing: give the name of one of the filter's subscribers")
+    if not is_user_name(events_request.user):
+        raise ClientError("user.name is no name of a user")
+    return Caller(events_request.user)
 
 
-class VerifiedCallers:
-    """Authenticates callers itself: by a Kerberos ticket, or by the cookie that it gave for one."""
+def by_credential(admit: Admit) -> Identify:
+    """Return what authenticates callers itself: by a Kerberos ticket, or by the cookie that it gave for one."""
 
-    def __init__(self, admit: Admit) -> None:
-        self._admit = admit
-
-    async def known(self, request: Request, events_request: EventsRequest) -> Known:  # noqa: ARG002 - `doas` is judged there
-        """Say who asks."""
-        admission = await self._admit(request, EVENTS)
+    async def identify(request: Request, _events_request: EventsRequest) -> Known:  # `doas` is judged there
+        admission = await admit(request, EVENTS)
         match admission:
             case Admitted(user=user, adds=adds, lease=lease):
                 return Caller(user, adds, lease)
@@ -84,17 +71,16 @@ class VerifiedCallers:
             case _:
                 assert_never(admission)
 
-
-class UnverifiedCallers:
-    """Knows no caller: the cluster has Kerberos, and its NameNodes authenticate."""
-
-    async def known(self, request: Request, events_request: EventsRequest) -> Known:  # noqa: ARG002 - the same for all
-        """Refuse."""
-        raise CallerNotVerifiedError(_NOT_HERE)
+    return identify
 
 
-def callers_of(admit: Admit | None, *, is_secured: bool) -> Callers:
+async def refused(_request: Request, _events_request: EventsRequest) -> Known:
+    """Know no caller: the cluster has Kerberos, and its NameNodes authenticate."""
+    raise CallerNotVerifiedError(_NOT_HERE)
+
+
+def identify_by(admit: Admit | None, *, is_secured: bool) -> Identify:
     """Return what says who asks: `admit` where the proxy authenticates; `is_secured`: the cluster has Kerberos."""
     if admit is not None:
-        return VerifiedCallers(admit)
-    return UnverifiedCallers() if is_secured else NamedCallers()
+        return by_credential(admit)
+    return refused if is_secured else by_user_name

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NoReturn
 
-from nncache.events.callers import Caller, Callers
+from nncache.events.callers import Caller, Identify
 from nncache.events.events_request import EventsRequest, is_events, read_events_request
 from nncache.events.feed import Feed
 from nncache.events.source import EventSource, SourceSilentError
@@ -76,7 +76,7 @@ class EventsEndpoint:
     def __init__(
         self,
         source: EventSource | None,
-        callers: Callers,
+        identify: Identify,
         traffic: Traffic,
         limits: LimitSettings,
         *,
@@ -85,7 +85,7 @@ class EventsEndpoint:
         """Serve what the source has; without one, or without streams, say so."""
         self._source = source
         self._max_streams = max_streams
-        self._callers = callers
+        self._identify = identify
         self._traffic = traffic
         self._limits = limits
         self._shares = Shares(max_streams)
@@ -154,7 +154,7 @@ class EventsEndpoint:
         if not self._max_streams:
             raise NotServedError(_TURNED_OFF)
         events_request = read_events_request(request.target, request.fields)
-        caller = await self._callers.known(request, events_request)
+        caller = await self._identify(request, events_request)
         if not isinstance(caller, Caller):
             return caller
         exchange.caller = f"user.name={caller.user}"

@@ -101,7 +101,7 @@ class Feed:
     async def _follow(self) -> NoReturn:
         following = self._source.follow(self.name, None)
         while True:
-            self._take(await following.next())
+            self._take(await anext(following))
 
     def _take(self, item: Item) -> None:
         match item:

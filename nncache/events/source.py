@@ -3,6 +3,7 @@
 Shapes and values only: `nncache/events/zookeeper.py` makes them of what a publisher writes to ZooKeeper.
 """
 
+from collections.abc import AsyncIterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -89,13 +90,6 @@ class Gone:
 Item: TypeAlias = Begun | StateChange | Modified | Gap | Away | Gone
 
 
-class Following(Protocol):
-    """A filter's events, in order, each once, past gaps and outages."""
-
-    async def next(self) -> Item:
-        """Return the next item; wait for it as long as it takes. May be cancelled and called again."""
-
-
 class SourceSilentError(Exception):
     """ZooKeeper does not answer."""
 
@@ -117,8 +111,11 @@ class Readers(Protocol):
 class EventSource(Protocol):
     """Knows filters and their events."""
 
-    def follow(self, filter_name: str, after: After | None) -> Following:
-        """Return the events of a filter behind a position; None: from now on."""
+    def follow(self, filter_name: str, after: After | None) -> AsyncIterator[Item]:
+        """Return the events of a filter behind a position, in order, each once, past gaps and outages, without end.
+
+        None: from now on. A wait for the next item may be cancelled and begun again.
+        """
 
     def readers(self, filter_name: str) -> Readers:
         """Return a look at who may read them."""

@@ -245,7 +245,7 @@ class EventStream:
         while (end := self._why_end()) is None:
             try:
                 async with asyncio.timeout(LOOK_S):
-                    item = await following.next()
+                    item = await anext(following)
             except TimeoutError:
                 await self._beat()
                 continue

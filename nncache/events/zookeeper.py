@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from typing import Final, TypeAlias
+from typing import Final, Self, TypeAlias
 
 from cachetools import TTLCache
 
@@ -92,7 +92,7 @@ class ZooKeeperEvents:
 
 
 class _Following:
-    """A `nncache.events.source.Following` over a subscription."""
+    """What `follow` returns, over a subscription."""
 
     def __init__(self, source: ZooKeeperEvents, name: str, after: After | None) -> None:
         self._source = source
@@ -100,8 +100,10 @@ class _Following:
         self._after = after
         self._subscription: Subscription | None = None
 
-    async def next(self) -> Item:
-        """Return the next item."""
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Item:
         source, after = self._source, self._after
         if self._subscription is None:
             self._subscription = Subscription(

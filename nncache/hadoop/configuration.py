@@ -5,11 +5,11 @@ Later resources win over earlier ones unless those say `final`; `${name}` and `$
 Source: org.apache.hadoop.conf.Configuration, 3.5.0; `tests/contracts/test_configuration.py` holds this against it.
 """
 
-import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 from xml.etree import ElementTree as ET
 
@@ -49,13 +49,13 @@ class _Property:
 class Configuration:
     """The values of some files."""
 
-    def __init__(self, values: Mapping[str, str], environ: Mapping[str, str] | None = None) -> None:
-        """Take values as the files have them; `environ` is what `${env.NAME}` means (None: the process's)."""
+    def __init__(self, values: Mapping[str, str], environ: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Take values as the files have them; `environ` is what `${env.NAME}` means."""
         self._values = values
-        self._environ = os.environ if environ is None else environ
+        self._environ = environ
 
     @classmethod
-    def read(cls, files: Iterable[Path], environ: Mapping[str, str] | None = None) -> "Configuration":
+    def read(cls, files: Iterable[Path], environ: Mapping[str, str]) -> "Configuration":
         """Read files, the strongest last; those that are not there are left out, as Hadoop does.
 
         Raises BadConfigurationError: one is no configuration, or includes what is not there.

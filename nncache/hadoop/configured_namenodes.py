@@ -3,11 +3,12 @@
 Source: org.apache.hadoop.hdfs.DFSUtil, DFSUtilClient and HAUtil, 3.5.0.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
+from nncache.hadoop.configuration import Configuration
 from nncache.net.addresses import split_address
 from nncache.net.setting_error import SettingError
 
@@ -38,19 +39,6 @@ _WILDCARDS: Final = frozenset({"0.0.0.0", "::", "0:0:0:0:0:0:0:0"})  # noqa: S10
 
 
 _Suffix: TypeAlias = tuple[str, ...]
-
-
-class Values(Protocol):
-    """`nncache.hadoop.configuration.Configuration`."""
-
-    def get(self, name: str) -> str | None:
-        """Return a value."""
-
-    def names(self, name: str) -> tuple[str, ...]:
-        """Return the parts of a comma-separated value."""
-
-    def all_names(self) -> Collection[str]:
-        """Return the names of all values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +77,7 @@ def parse_quorum_journal(key: str, uri: str) -> QuorumJournal:
     return QuorumJournal(addresses, journal_id)
 
 
-def configured_journal(values: Values, nameservice: str) -> str:
+def configured_journal(values: Configuration, nameservice: str) -> str:
     """Return the URI of the journal that the NameNodes of a nameservice share; "" where JournalNodes keep none.
 
     DFSUtil.setGenericConf: of all keys the one with the most specific suffix holds.
@@ -100,7 +88,7 @@ def configured_journal(values: Values, nameservice: str) -> str:
     return uri if uri.startswith("qjournal://") else ""
 
 
-def configured_nameservice(values: Values) -> str:
+def configured_nameservice(values: Configuration) -> str:
     """Return the nameservice that the clients of this configuration use.
 
     Raises SettingError: it says several, and not which.
@@ -121,7 +109,7 @@ def configured_nameservice(values: Values) -> str:
 
 
 def configured_namenodes(
-    values: Values, nameservice: str | None = None, *, tls: bool | None = None
+    values: Configuration, nameservice: str | None = None, *, tls: bool | None = None
 ) -> ConfiguredNameNodes:
     """Return where the NameNodes of a nameservice (None: of the clients' own) are.
 
@@ -142,7 +130,7 @@ def configured_namenodes(
     return _together(nameservice, [_rpc(values, suffix) for suffix in suffixes], values, is_tls=is_tls)
 
 
-def _with_tls(values: Values, *, wanted: bool | None) -> bool:
+def _with_tls(values: Configuration, *, wanted: bool | None) -> bool:
     """Return whether HTTPS addresses are meant."""
     policy = values.get(_POLICY_KEY) or "HTTP_ONLY"
     served = _POLICIES.get(policy)
@@ -157,7 +145,7 @@ def _with_tls(values: Values, *, wanted: bool | None) -> bool:
 
 
 def _together(
-    nameservice: str, rpc: Sequence[tuple[_Suffix, str]], values: Values, *, is_tls: bool
+    nameservice: str, rpc: Sequence[tuple[_Suffix, str]], values: Configuration, *, is_tls: bool
 ) -> ConfiguredNameNodes:
     http = tuple(_web(values, suffix, address, is_tls=is_tls) for suffix, address in rpc)
     suffixed = f"{_PRINCIPAL_KEY}.{nameservice}"
@@ -165,7 +153,7 @@ def _together(
     return ConfiguredNameNodes(nameservice, http, tuple(address for _, address in rpc), principal, is_tls)
 
 
-def _rpc(values: Values, suffix: _Suffix) -> tuple[_Suffix, str]:
+def _rpc(values: Configuration, suffix: _Suffix) -> tuple[_Suffix, str]:
     """Return the RPC address of one NameNode, with the suffix of its keys."""
     key = ".".join((_RPC_KEY, *suffix))
     address = values.get(key)
@@ -191,7 +179,7 @@ def _rpc(values: Values, suffix: _Suffix) -> tuple[_Suffix, str]:
     return suffix, _with_port("fs.defaultFS", url.netloc, _RPC_PORT)
 
 
-def _web(values: Values, suffix: _Suffix, rpc: str, *, is_tls: bool) -> str:
+def _web(values: Configuration, suffix: _Suffix, rpc: str, *, is_tls: bool) -> str:
     """Return the HTTP or HTTPS address; on the RPC address's host if it is a wildcard."""
     every, default = _WEB_KEYS[is_tls]
     keys = (".".join((every, *suffix)), every)

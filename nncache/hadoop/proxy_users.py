@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
 from typing import Final, TypeAlias
 
-from nncache.hadoop.configured_namenodes import Values
+from nncache.hadoop.configuration import Configuration
 
 PREFIX: Final = "hadoop.proxyuser."
 
@@ -57,7 +57,7 @@ class ProxyUser:
 NO_PROXY_USER: Final = ProxyUser()
 
 
-def parse_proxy_users(values: Values) -> Mapping[str, ProxyUser]:
+def parse_proxy_users(values: Configuration) -> Mapping[str, ProxyUser]:
     """Return the proxy users of a configuration, by short name."""
     rules: dict[str, dict[str, str]] = {}
     for key in sorted(values.all_names()):

@@ -7,7 +7,7 @@ one tree, so that a link must lead to the path at which it is mounted (docs/deci
 from typing import Final
 from urllib.parse import urlsplit
 
-from nncache.hadoop.configured_namenodes import Values
+from nncache.hadoop.configuration import Configuration
 from nncache.hadoop.paths import ROOT, InvalidPathError, canonical
 from nncache.net.setting_error import SettingError
 
@@ -19,7 +19,7 @@ _NO_LINK: Final = "homedir"
 _INSTEAD: Final = "; else write [mounts] into the settings file"
 
 
-def viewfs_mounts(values: Values) -> dict[str, str]:
+def viewfs_mounts(values: Configuration) -> dict[str, str]:
     """Return the nameservices of the mount table of `fs.defaultFS`, by mount point; none if that is no ViewFs.
 
     Raises SettingError: the table has a link that a proxy cannot follow; names its property, and what to do.
@@ -42,7 +42,7 @@ def viewfs_mounts(values: Values) -> dict[str, str]:
     return mounts
 
 
-def _point(key: str, link: str, values: Values) -> str | None:
+def _point(key: str, link: str, values: Configuration) -> str | None:
     """Return where a link is mounted; None for what is no link."""
     if link in _ROOT_LINKS:
         return ROOT
@@ -60,7 +60,7 @@ def _point(key: str, link: str, values: Values) -> str | None:
     )
 
 
-def _nameservice(key: str, point: str, values: Values) -> str:
+def _nameservice(key: str, point: str, values: Configuration) -> str:
     """Return the nameservice to which a link leads."""
     target = values.get(key) or ""
     url = urlsplit(target)

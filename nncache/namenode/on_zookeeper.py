@@ -169,7 +169,7 @@ async def namenode_on(
         datanodes = DataNodes({}, znodes)
         namenode = NameNode(file_system, settings, clock, leader=leader, fleet=datanodes)
         replicating = Replicating(
-            FencedZnodes(znodes, leader),
+            FencedZnodes(znodes, leader.fence),
             znodes,
             datanodes,
             Claims(znodes),

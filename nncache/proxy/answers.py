@@ -1,8 +1,9 @@
 """The reply that an answer to a plain GETFILESTATUS becomes."""
 
 from collections import Counter
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import Final, Protocol, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from nncache.cache.entries import Hit
 from nncache.cache.replies import Reply
@@ -43,11 +44,11 @@ from nncache.proxy.waits import Waited
 _REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
-class HitMemory(Protocol):
-    """`nncache.proxy.clients.fastpath`: answers the same request head again while the hit is good."""
+Remember: TypeAlias = Callable[[bytes, Hit, bytes, float, bool], None]
+"""Takes note of a head that was a hit, and of the body that answered it (`nncache.proxy.clients.fastpath`).
 
-    def remember(self, head: bytes, hit: Hit, body: bytes, *, until: float, is_last: bool) -> None:
-        """Take note that this very request was a hit, answered with this body; `until`: the local time."""
+The last two: the local time until which it may be answered again, and whether the connection ends with the reply.
+"""
 
 
 class Answers:
@@ -56,7 +57,7 @@ class Answers:
     Attributes:
         cookies: say which cookies of a reply may go to a client.
         issued: the tokens of which the proxy knows whose they are.
-        hit_memory: takes hits to be answered again; None: nothing does.
+        remember: takes hits to be answered again; None: nothing does.
         forwarded: requests for which a NameNode was asked, by reason.
     """
 
@@ -65,14 +66,14 @@ class Answers:
         clock: Clock,
         cookies: SecureCookies | None = None,
         issued: IssuedTokens | None = None,
-        hit_memory: HitMemory | None = None,
+        remember: Remember | None = None,
     ) -> None:
         """Begin; without `issued` no token is believed."""
         self._clock = clock
         self._dates = DateText()
         self.cookies = cookies or SecureCookies()
         self.issued = issued or IssuedTokens(clock, believed_for_s=0.0)
-        self.hit_memory = hit_memory
+        self.remember = remember
         self.forwarded: Counter[ForwardReason] = Counter()
 
     def note_forwarded(self, exchange: Exchange, why: ForwardReason) -> None:
@@ -91,11 +92,11 @@ class Answers:
     ) -> RawResponse:
         """Make the reply to a request without conditions; a hit may be remembered along with its head."""
         response = self._reply(exchange, reading, Waited(answer=answer), HIT, is_secure=is_secure)
-        if isinstance(answer, FromMemory) and self.hit_memory is not None:
+        if isinstance(answer, FromMemory) and self.remember is not None:
             head, body, until = request.whole, response.whole_body, reading.repeatable_until
             if head is not None and body is not None and until is not None:
                 is_last = request.repeatable is None
-                self.hit_memory.remember(head, answer.hit, body, until=until, is_last=is_last)
+                self.remember(head, answer.hit, body, until, is_last)
         return response
 
     def passed_on(

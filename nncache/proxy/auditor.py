@@ -24,7 +24,7 @@ from nncache.proxy.headers import request_headers
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
-from nncache.proxy.ports import Clock, CoverageSignal, Fetcher
+from nncache.proxy.ports import Clock, CoverageSignal, Fetch
 from nncache.proxy.traffic import Exchange, Result
 
 PER_CALL: Final = 0.01
@@ -66,7 +66,7 @@ class Auditor:
     def __init__(
         self,
         cache: MetadataCache,
-        fetcher: Fetcher,
+        fetch: Fetch,
         signal: CoverageSignal,
         clock: Clock,
         *,
@@ -75,7 +75,7 @@ class Auditor:
     ) -> None:
         """Make one that audits this share of the hits, if the calls that are forwarded allow for it."""
         self._cache = cache
-        self._fetcher = fetcher
+        self._fetch = fetch
         self._signal = signal
         self._clock = clock
         self._share = share
@@ -129,7 +129,7 @@ class Auditor:
         fields = request_headers((), hit.peer)
         head = RequestHead("GET", hit.target, fields, hit.peer, claimed_caller(hit.plain))
         try:
-            reply = await self._fetcher.fetch(head)
+            reply = await self._fetch(head, None)
         except ProxyError:
             return AuditOutcome.UNANSWERED
         kept = hit.entry.reply

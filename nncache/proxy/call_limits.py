@@ -14,7 +14,7 @@ from nncache.net.token_bucket import TokenBucket
 from nncache.proxy.errors import TooManyCallsError, TooManyRequestsError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.ports import Fetcher
+from nncache.proxy.ports import Fetch
 from nncache.proxy.upstream.direct_exchange import Begun
 
 CALL_LIMITS: Final = ("max_calls", "max_calls_per_s_per_address", "max_calls_per_s_per_caller")
@@ -127,10 +127,10 @@ class CallLimits:
 
 
 class LimitedFetcher:
-    """A Fetcher whose calls count."""
+    """Fetches, and counts its calls."""
 
-    def __init__(self, fetcher: Fetcher, limits: CallLimits) -> None:
-        self._fetcher = fetcher
+    def __init__(self, fetch: Fetch, limits: CallLimits) -> None:
+        self._fetch = fetch
         self._limits = limits
 
     async def fetch(self, head: RequestHead, begun: Begun | None = None) -> UpstreamReply:
@@ -141,4 +141,4 @@ class LimitedFetcher:
             OverloadedError: it may not, or no connection became free in time.
         """
         with self._limits.admitted(head, is_charged=begun is not None):
-            return await self._fetcher.fetch(head, begun)
+            return await self._fetch(head, begun)

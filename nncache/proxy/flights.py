@@ -22,7 +22,7 @@ from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
 from nncache.proxy.identity import rpc_user_of
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.outcomes import file_outcome, outcome_of
-from nncache.proxy.ports import Clock, Fetcher, NameNodeQueries
+from nncache.proxy.ports import Clock, Fetch, NameNodeQueries
 from nncache.proxy.upstream.direct_exchange import Begun
 
 _log = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ class Flights:
         self,
         tasks: asyncio.TaskGroup,
         cache: MetadataCache,
-        fetcher: Fetcher,
+        fetch: Fetch,
         queries: NameNodeQueries,
         clock: Clock,
         *,
@@ -97,7 +97,7 @@ class Flights:
     ) -> None:
         self._tasks = tasks  # entered and left by the front end
         self._cache = cache
-        self._fetcher = fetcher
+        self._fetch = fetch
         self._queries = queries
         self._clock = clock
         self._query_timeout_s = query_timeout_s
@@ -171,7 +171,7 @@ class Flights:
         """Ask, hand the reply to the one who asked, and say what it is to the cache. Never raises."""
         try:
             try:
-                reply = await self._fetcher.fetch(head, begun)
+                reply = await self._fetch(head, begun)
             except ProxyError as error:
                 flight.answered.set_result(error)
                 return Failed()

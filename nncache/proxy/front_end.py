@@ -31,9 +31,9 @@ from nncache.proxy.conditional import Conditions, conditions_of
 from nncache.proxy.errors import ClientGoneError, ProxyError, UnknownAddressError
 from nncache.proxy.flights import Flights
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import Headers, RequestHead, SettledReply
+from nncache.proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
 from nncache.proxy.path_waits import HeldRequest, PathQuestions
-from nncache.proxy.ports import Clock, CoverageSignal, Fetcher, NameNodeQueries, Streamer
+from nncache.proxy.ports import Clock, CoverageSignal, NameNodeQueries
 from nncache.proxy.reading import Reading, read_admitted, read_request
 from nncache.proxy.reads import (
     Asked,
@@ -54,8 +54,18 @@ _log = logging.getLogger(__name__)
 _REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
-class Upstream(Fetcher, Streamer, Protocol):
+class Upstream(Protocol):
     """`nncache.proxy.upstream.client.Upstream`, as far as it is needed here."""
+
+    async def fetch(self, head: RequestHead, begun: Begun | None, /) -> UpstreamReply:
+        """Return a small reply; a `Fetch`."""
+        ...
+
+    async def stream(
+        self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate, /
+    ) -> RawResponse:
+        """Pass a call through; a `Stream`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,13 +132,13 @@ class FrontEnd:
         self._tasks = asyncio.TaskGroup()  # holds the flights
         timeout_s = settings.namenode_query_timeout_s
         self.call_limits = CallLimits(limits or LimitSettings(), clock)
-        fetcher = LimitedFetcher(upstream, self.call_limits)
-        self.flights = Flights(self._tasks, cache, fetcher, queries, clock, query_timeout_s=timeout_s)
+        fetch = LimitedFetcher(upstream.fetch, self.call_limits).fetch
+        self.flights = Flights(self._tasks, cache, fetch, queries, clock, query_timeout_s=timeout_s)
         self.join_wait_s = settings.join_wait_s
         self._reads = Reads(cache, self.flights, signal, clock, join_wait_s=settings.join_wait_s)
         self._writes = Writes(
             cache,
-            upstream,
+            upstream.stream,
             queries,
             signal,
             clock,
@@ -137,7 +147,7 @@ class FrontEnd:
             two_step_timeout_s=settings.two_step_query_timeout_s,
         )
         self.waits: Waits[Read, ReadAnswer] = Waits(
-            PathQuestions(cache, self._reads, fetcher, clock), settings.max_waiters, self._tasks
+            PathQuestions(cache, self._reads, fetch, clock), settings.max_waiters, self._tasks
         )
         self._max_wait_s = settings.max_wait_s
         self.answers = answers or Answers(clock)

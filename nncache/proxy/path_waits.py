@@ -24,7 +24,7 @@ from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.request import Request
 from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
-from nncache.proxy.ports import Clock, Fetcher
+from nncache.proxy.ports import Clock, Fetch
 from nncache.proxy.reading import Reading
 from nncache.proxy.reads import (
     Collapsed,
@@ -65,10 +65,10 @@ class Key(NamedTuple):
 class PathQuestions:
     """`nncache.proxy.waits.Questions` about the status of a path."""
 
-    def __init__(self, cache: MetadataCache, reads: Reads, fetcher: Fetcher, clock: Clock) -> None:
+    def __init__(self, cache: MetadataCache, reads: Reads, fetch: Fetch, clock: Clock) -> None:
         self._cache = cache
         self._reads = reads
-        self._fetcher = fetcher
+        self._fetch = fetch
         self._clock = clock
 
     def terms_of(self, read: Read, conditions: Conditions) -> Terms | None:
@@ -103,7 +103,7 @@ class PathQuestions:
                 return answer
             why = answer.why
         try:
-            reply = await self._fetcher.fetch(read.head)
+            reply = await self._fetch(read.head, None)
         except ProxyError as error:
             return Unanswered(error, why)
         return FromNameNode(reply, why, is_stored=False)

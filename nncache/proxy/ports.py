@@ -4,7 +4,7 @@ Shapes only: the wiring fits the real parts in, tests fit fakes in. Every method
 deadline of its own or is given one by its caller.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from enum import Enum, auto
 from typing import Protocol, TypeAlias
 
@@ -20,32 +20,18 @@ Clock: TypeAlias = Callable[[], float]
 """Seconds of CLOCK_BOOTTIME."""
 
 
-class Fetcher(Protocol):
-    """Asks a NameNode and holds its small reply."""
+Fetch: TypeAlias = Callable[[RequestHead, Begun | None], Awaitable[UpstreamReply]]
+"""Sends a call to the active NameNode, or goes on with one that was sent, and holds its small reply.
 
-    async def fetch(self, head: RequestHead, begun: Begun | None = None, /) -> UpstreamReply:
-        """Send the call to the active NameNode, or go on with one that was sent.
+Raises UpstreamError: no NameNode gave a reply.
+"""
 
-        Raises:
-            UpstreamError: no NameNode gave a reply.
-        """
-        ...
+Stream: TypeAlias = Callable[[Request, RequestHead, Settle, Decorate], Awaitable[RawResponse]]
+"""Passes a call and its reply through, both bodies as they come.
 
-
-class Streamer(Protocol):
-    """Passes a call and its reply through, both bodies as they come."""
-
-    async def stream(
-        self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate
-    ) -> RawResponse:
-        """Pass the call through; `settle` runs to its end before the first byte goes to the client.
-
-        It is not called when nothing was sent.
-
-        Raises:
-            ProxyError: there is no reply to pass on.
-        """
-        ...
+The `Settle` runs to its end before the first byte goes to the client; it is not called when nothing was sent. Raises
+ProxyError: there is no reply to pass on.
+"""
 
 
 class WriteRight(Enum):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from nncache.hadoop.calls import Call
 from nncache.hadoop.operations import OPERATIONS
@@ -133,11 +133,8 @@ class Exchange:
         self.weight = 1
 
 
-class Observer(Protocol):
-    """Sees requests that were answered; must neither block nor raise."""
-
-    def answered(self, exchange: Exchange) -> None:
-        """Take note of a request; the object is not changed afterwards."""
+Observer: TypeAlias = Callable[[Exchange], None]
+"""Sees a request that was answered; must neither block nor raise, nor change it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,4 +237,4 @@ class Traffic:
 
     def _show(self, exchange: Exchange) -> None:
         for observer in self.observers:
-            observer.answered(exchange)
+            observer(exchange)

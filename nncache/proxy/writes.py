@@ -50,7 +50,7 @@ from nncache.proxy.existing_path import PathProbe
 from nncache.proxy.identity import rpc_user_of_head
 from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.messages import Decorate, RequestHead, SettledReply, nothing_to_settle
-from nncache.proxy.ports import Clock, CoverageSignal, NameNodeQueries, Streamer
+from nncache.proxy.ports import Clock, CoverageSignal, NameNodeQueries, Stream
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class Writes:
     def __init__(
         self,
         cache: MetadataCache,
-        streamer: Streamer,
+        stream: Stream,
         queries: NameNodeQueries,
         signal: CoverageSignal,
         clock: Clock,
@@ -80,7 +80,7 @@ class Writes:
         two_step_timeout_s: float,
     ) -> None:
         self._cache = cache
-        self._streamer = streamer
+        self._stream = stream
         self._queries = queries
         self._signal = signal
         self._clock = clock
@@ -116,11 +116,11 @@ class Writes:
             ProxyError: there is no reply to pass on.
         """
         if call.is_read and changes_nothing(call):
-            return await self._streamer.stream(request, head, nothing_to_settle, decorate)
+            return await self._stream(request, head, nothing_to_settle, decorate)
         user = rpc_user_of_head(head)
         effect = _Effect(self, call, await self.probe(call, user), _writer_of(head, call, user))
         try:
-            return await self._streamer.stream(request, head, effect.settle, decorate)
+            return await self._stream(request, head, effect.settle, decorate)
         except UpstreamError as error:
             effect.is_settled |= not error.outcome_unknown  # nothing was sent
             raise

@@ -112,7 +112,7 @@ class DnsResponder:
         self.truncated = 0
         """Answers with TC."""
 
-    def reply(self, wire: bytes, *, is_tcp: bool) -> bytes | None:
+    def reply(self, wire: bytes, is_tcp: bool) -> bytes | None:  # noqa: FBT001 - a Callable
         """Return the answer to a message; None if it gets none."""
         state = (self._zone.changes, self._zone.is_loaded)
         if self._memo_of != state:

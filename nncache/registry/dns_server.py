@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, cast
+from typing import Any, Final, Self, cast
 
 from cachetools import LRUCache
 
@@ -42,13 +42,6 @@ PORTS_TRIED: Final = 20
 """Where the system chooses: one that is free for TCP may be in use for UDP."""
 
 _LENGTH_BYTES: Final = 2
-
-
-class Answering(Protocol):
-    """What answers."""
-
-    def reply(self, wire: bytes, *, is_tcp: bool) -> bytes | None:
-        """Return the answer to a message; None if it gets none."""
 
 
 @dataclass(slots=True)
@@ -88,12 +81,15 @@ class _Rates:
 
 
 class DnsServer:
-    """Answers while it is entered as an async context."""
+    """Answers while it is entered as an async context.
+
+    `answer` takes a message and whether it came by TCP; it returns the answer, or None for none.
+    """
 
     def __init__(
         self,
         endpoint: ListenAddress,
-        answering: Answering,
+        answer: Callable[[bytes, bool], bytes | None],
         per_s: float,
         clock: Callable[[], float],
         *,
@@ -104,7 +100,7 @@ class DnsServer:
         self.idle_s = idle_s
         self.shares = Shares(connections)
         self._endpoint = endpoint
-        self._answering = answering
+        self._reply = answer
         # An address is proven over TCP alone: who sends UDP in the name of another one uses up nothing there.
         self._rates = {is_tcp: _Rates(per_s, clock) for is_tcp in (False, True)}
         self._tcp: asyncio.Server | None = None
@@ -150,7 +146,7 @@ class DnsServer:
             self.figures.over_rate += 1
             return None
         try:
-            reply = self._answering.reply(wire, is_tcp=is_tcp)
+            reply = self._reply(wire, is_tcp)
         except Exception:  # noqa: BLE001 - bytes from outside reach a library; see above
             self.figures.failed += 1
             if self.figures.failed == 1:

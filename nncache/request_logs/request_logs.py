@@ -92,11 +92,11 @@ class RequestLogs:
         self.observers: tuple[Observer, ...] = ()
         if (writer := self._writers.get("access")) is not None:
             form, sample = settings.access_log_format, settings.access_log_sample
-            self.observers = (AccessLog(writer, form, sample),)
+            self.observers = (AccessLog(writer, form, sample).answered,)
         self.audit: AuditLog | None = None
         if (writer := self._writers.get("audit")) is not None:
             self.audit = AuditLog(writer)
-            self.observers = (*self.observers, self.audit)
+            self.observers = (*self.observers, self.audit.answered)
 
     def start(self) -> None:
         """Begin to write."""

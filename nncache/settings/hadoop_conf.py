@@ -3,6 +3,7 @@
 (nncache/settings/hadoop_conf.py)
 """
 
+import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,7 +110,7 @@ def _files(directory: str, resources: tuple[str, ...]) -> tuple[Path, ...]:
 
 
 def _read(directory: str, resources: tuple[str, ...] = RESOURCES) -> Configuration:
-    return Configuration.read(_files(directory, resources))
+    return Configuration.read(_files(directory, resources), os.environ)
 
 
 @contextmanager

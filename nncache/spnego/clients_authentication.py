@@ -241,7 +241,7 @@ def _see_replays_are_found() -> None:
 def _configuration(directory: str) -> Configuration:
     files = [Path(directory, name) for name in RESOURCES] if directory else []
     try:
-        return Configuration.read(files)
+        return Configuration.read(files, os.environ)
     except BadConfigurationError as error:
         raise SettingError("hadoop_conf_dir", directory, str(error)) from error
 

@@ -155,7 +155,7 @@ class Side:
         self.fast_path = make(self.cache.is_good, self.cache.store, self.now, LIMITS, traffic.sampled)
         traffic.hits_of_fast_path = lambda: self.fast_path.hits
         self.front_end.answers._dates = self.fast_path._dates = _Dates()  # noqa: SLF001 - what differs by the clock alone
-        self.front_end.answers.hit_memory = self.fast_path
+        self.front_end.answers.remember = self.fast_path.remember
         front, upstream = self.front_end, self.upstream
         direct = DirectCalls(front, self.cache, upstream, self.now)
         self.server = Server(front.handle, self.fast_path, LIMITS, direct if is_quick else None, traffic)

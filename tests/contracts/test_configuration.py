@@ -1,5 +1,6 @@
 """Configuration files mean here what they mean to Hadoop's own classes, which are asked in a JVM."""
 
+import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -82,7 +83,7 @@ def test_drawn_files_mean_the_same(hadoop: Any, tmp_path: Path) -> None:
         drawing = Drawing(seed)
         for file in files:
             file.write_text(drawing.file("included.xml"))
-        expected, found = theirs(hadoop, files), Configuration.read(files)
+        expected, found = theirs(hadoop, files), Configuration.read(files, os.environ)
         for name in NAMES:
             try:
                 truth = expected.getTrimmed(name)
@@ -174,7 +175,7 @@ def test_the_namenodes_are_those_that_hadoop_finds(hadoop: Any, tmp_path: Path, 
     files = [tmp_path / name for name in RESOURCES]
     files[0].write_text(site(*(prop(key, values[key]) for key in in_core)))
     files[1].write_text(site(*(prop(key, value) for key, value in values.items() if key not in in_core)))
-    ours = configured_namenodes(Configuration.read(files))
+    ours = configured_namenodes(Configuration.read(files, os.environ))
     conf = theirs(hadoop, files)
     client, nameservice = (
         hadoop.hdfs.DFSUtilClient,

@@ -80,7 +80,7 @@ async def test_a_large_part_is_released_in_slices() -> None:
             await asyncio.sleep(0)
 
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as group:
-        loop = group.create_task(reclaim_in_slices(heap))
+        loop = group.create_task(reclaim_in_slices(heap.reclaim))
         group.create_task(others())
         await heap.done.wait()
         loop.cancel()

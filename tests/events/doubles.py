@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from nncache.events.feed import Feed
 from nncache.events.source import (
@@ -99,7 +99,10 @@ class _Following:
         self._told_away = ""
         self._told_modified: int | None = None
 
-    async def next(self) -> Item:
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Item:
         log = self._log
         while True:
             await asyncio.sleep(0.001)  # a round trip

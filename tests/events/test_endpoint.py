@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from nncache.events.callers import Caller, Callers, NamedCallers
+from nncache.events.callers import Caller, Identify, by_user_name
 from nncache.events.endpoint import BURST, EventsEndpoint
 from nncache.events.events_request import EventsRequest
 from nncache.events.stream import StreamEnd
@@ -109,13 +109,13 @@ async def fixture(
     max_streams: int = 8,
     limits: LimitSettings | None = None,
     has_channel: bool = True,
-    callers: Callers | None = None,
+    identify: Identify = by_user_name,
 ) -> AsyncIterator[Fixture]:
     """Start one."""
     log, traffic, limits = FilterLog(), Traffic(FakeClock()), limits or LimitSettings()
     endpoint = EventsEndpoint(
         log if has_channel else None,
-        callers or NamedCallers(),
+        identify,
         traffic,
         limits,
         max_streams=max_streams,
@@ -131,7 +131,7 @@ async def fixture(
         running = tasks.create_task(endpoint.run())
         await turns(2)
         made = Fixture(log, endpoint, server, [])
-        traffic.observers = (made,)
+        traffic.observers = (made.answered,)
         try:
             yield made
         finally:
@@ -199,7 +199,7 @@ class Session:
 async def test_a_stream_ends_with_the_key_of_its_cookie() -> None:
     """It says why, and nothing that happens afterwards; the connection ends in order."""
     session = Session(1e9)
-    async with fixture(callers=session) as s, s.client() as client:
+    async with fixture(identify=session.known) as s, s.client() as client:
         await client.messages(1)
         session.is_retired = True
         s.log.publish(11)
@@ -214,7 +214,7 @@ async def test_a_stream_ends_with_the_key_of_its_cookie() -> None:
 
 async def test_a_stream_ends_with_its_cookie() -> None:
     """By the cookie's own time."""
-    async with fixture(callers=Session(FakeClock().now + 0.2)) as s, s.client() as client:
+    async with fixture(identify=Session(FakeClock().now + 0.2).known) as s, s.client() as client:
         assert (await client.all_messages())[-1][0] == "end"
         await s.until_streams(0)
         assert s.endpoint.stats().ended[StreamEnd.EXPIRED] == 1

@@ -36,30 +36,30 @@ def test_items() -> None:
 
     async def story(fake_cluster: FakeCluster) -> None:
         following = source_of(fake_cluster).follow("joe", None)
-        begun = await following.next()
+        begun = await anext(following)
         chain = fake_cluster.press.filters["joe"].id
         assert begun == Begun(After(10, chain))
         fake_cluster.unlink("/joe/a")
-        news = await following.next()
+        news = await anext(following)
         assert isinstance(news, StateChange)
         assert news.through == After(11, chain)
         assert [batch.txid for batch in news.batches] == [11]
         assert isinstance(news.batches[0].events[0], Unlink)
         fake_cluster.namenode.unlink("/joe/b")
         fake_cluster.press.drop(12, 12)
-        gap = await following.next()
+        gap = await anext(following)
         assert isinstance(gap, Gap)
         assert (gap.first_txid, gap.last_txid, gap.after) == (12, 12, After(12, chain))
-        assert await following.next() == Begun(After(12, chain))
+        assert await anext(following) == Begun(After(12, chain))
         fake_cluster.press.vanish()
-        away = await following.next()
+        away = await anext(following)
         assert away == Away("no publisher has been there for 10 s")
         fake_cluster.press.appear()
-        assert await following.next() == Begun(After(12, chain))
+        assert await anext(following) == Begun(After(12, chain))
         behind = source_of(fake_cluster).follow("joe", After(11, chain))
-        assert await behind.next() == Begun(After(11, chain))
-        assert isinstance(await behind.next(), Gap)
-        assert await source_of(fake_cluster).follow("ann", None).next() == Gone()
+        assert await anext(behind) == Begun(After(11, chain))
+        assert isinstance(await anext(behind), Gap)
+        assert await anext(source_of(fake_cluster).follow("ann", None)) == Gone()
 
     play(story)
 
@@ -69,16 +69,16 @@ def test_a_modified_filter() -> None:
 
     async def story(fake_cluster: FakeCluster) -> None:
         following = source_of(fake_cluster).follow("joe", None)
-        await following.next()
+        await anext(following)
         before = fake_cluster.press.filters["joe"]
         fake_cluster.namenode.unlink("/joe/a")
         batch = EventBatch(11, fake_cluster.namenode.log.transactions[10])
         terms = FilterTerms("/joe/*", "joe"), FilterTerms("/*/*", "ann")
         changed = Modified(10, *terms)
         fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events((batch,)), 11, changed))
-        reported = await following.next()
+        reported = await anext(following)
         assert reported == items.Modified(After(10, before.chain), "/joe/*", "joe", "/*/*", "ann")
-        assert isinstance(await following.next(), StateChange)
+        assert isinstance(await anext(following), StateChange)
 
     play(story)
 
@@ -92,7 +92,7 @@ def test_a_filter_that_was_made_again_is_a_gap() -> None:
         fake_cluster.press.change_filters({"joe": "/joe/*"}, anew=frozenset({"joe"}))
         fake_cluster.unlink("/joe/b")
         for after in (After(10), After(12, chain)):
-            assert isinstance(await source_of(fake_cluster).follow("joe", after).next(), Gap)
+            assert isinstance(await anext(source_of(fake_cluster).follow("joe", after)), Gap)
 
     play(story)
 
@@ -148,7 +148,7 @@ def test_what_cannot_be_read_is_as_if_it_were_not_there(caplog: pytest.LogCaptur
         await session.set_acl(ZNODES.definition("joe"), closed, 0)
         source = source_of(fake_cluster)
         assert await source.readers("joe").read() is None
-        assert isinstance(await source.follow("joe", None).next(), Away)
+        assert isinstance(await anext(source.follow("joe", None)), Away)
 
     play(story)
 

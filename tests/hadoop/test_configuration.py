@@ -102,7 +102,7 @@ def test_other_files_are_included(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_says_nothing(tmp_path: Path) -> None:
     """Hadoop looks for each on its class path, and passes over what is missing."""
-    assert Configuration.read([tmp_path / "core-site.xml"]).get("a") is None
+    assert Configuration.read([tmp_path / "core-site.xml"], {}).get("a") is None
 
 
 @pytest.mark.parametrize(
@@ -128,4 +128,4 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, text: str, message:
 def test_a_directory_in_place_of_a_file_is_named(tmp_path: Path) -> None:
     """Whatever the operating system says of it."""
     with pytest.raises(BadConfigurationError, match="Is a directory"):
-        Configuration.read([tmp_path])
+        Configuration.read([tmp_path], {})

@@ -3,6 +3,7 @@
 Each limit is what was counted when it was set. Lower it when the count falls; raise it only with a decision.
 """
 
+import ast
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from nncache.proxy.traffic import Traffic
 from nncache.registry.record_json import encode_record
 from nncache.registry.rest.endpoint import RegistryEndpoint
 from tests.daemons.test_registry_source import source_of
-from tests.house.tree import PACKAGE, ROOT, text_of
+from tests.house.tree import PACKAGE, ROOT, parsed, sources, text_of
 from tests.proxy.direct_fixture import LISTED, direct, direct_fixture
 from tests.proxy.test_direct_fills import ASK, GONE, IS_FILE, OTHER
 from tests.proxy.wire import RawClient, RawNameNode, limits_of_tests, says, serving, until
@@ -30,6 +31,7 @@ HTTP among them."""
 
 SMALL_WITH_ONE_USER = 24
 PACKAGES_BOTH_WAYS = 13
+PROTOCOLS = 30
 README_WORDS = 800
 DOCS_WORDS = 50_000
 
@@ -135,6 +137,18 @@ def test_few_packages_import_each_other() -> None:
     }
     both = {frozenset(pair) for pair in pairs if pair[0] != pair[1] and pair[::-1] in pairs}
     assert len(both) <= PACKAGES_BOTH_WAYS, sorted(map(sorted, both))
+
+
+def test_few_classes_are_protocols() -> None:
+    """One method is a Callable, and the one class that has several is itself."""
+    bases = (
+        base
+        for path in sources("nncache")
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef)
+        for base in node.bases
+    )
+    assert sum(ast.unparse(base).startswith("Protocol") for base in bases) <= PROTOCOLS
 
 
 @pytest.mark.parametrize(("pages", "words"), [("README.md", README_WORDS), ("docs/**/*.md", DOCS_WORDS)])

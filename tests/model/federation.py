@@ -63,7 +63,7 @@ class NamespaceSystem(System):
         self.heads = FastPath(
             self.cache.is_good, self.cache.store, clock, LimitSettings(), self.observed.append
         )
-        self.front_end.answers.hit_memory = self.heads
+        self.front_end.answers.remember = self.heads.remember
 
     def of(self, path: str) -> "NamespaceSystem":
         """Return the namespace that holds a path; itself where there is none."""

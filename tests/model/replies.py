@@ -20,7 +20,7 @@ class Remembered:
     is_good: Callable[[Hit, float], bool]
     hits: dict[bytes, tuple[Hit, bytes]] = field(default_factory=dict)
 
-    def remember(self, head: bytes, hit: Hit, body: bytes, *, until: float, is_last: bool) -> None:
+    def remember(self, head: bytes, hit: Hit, body: bytes, until: float, is_last: bool) -> None:
         """Keep a hit."""
         expires_at = min(hit.expires_at, until)
         kept = Hit(hit.entry, hit.grant, forget_epoch=hit.forget_epoch, expires_at=expires_at)

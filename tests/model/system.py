@@ -110,7 +110,7 @@ class System:
             cached.max_two_step_windows,
         )
         self.front_end = FrontEnd(self.cache, self.upstream, self.queries, self.consumer, proxy, clock)
-        self.front_end.answers.hit_memory = self.fast_path
+        self.front_end.answers.remember = self.fast_path.remember
         calls = DirectCalls(self.front_end, self.cache, cast("Any", self.upstream), clock)
         self._server = Server(self.front_end.handle, cast("Any", None), LimitSettings(), calls)
         self._reads = 0  # of which every other one is begun without a task

@@ -69,7 +69,7 @@ class Terminated:
             system.cache, system.upstream, system.queries, system.consumer, ProxySettings(), clock
         )
         system.cache.windows.on_recheck = asks_again  # only the first front end is written through
-        self.front_end.answers.hit_memory = self.fast_path
+        self.front_end.answers.remember = self.fast_path.remember
         self.front_end.admit = Terminator(
             handshakes,
             lambda: self.keys.keys,

@@ -164,7 +164,7 @@ class ClientRequest:
 
 
 class ModelUpstream:
-    """Fetcher and Streamer over the cluster, as `nncache.proxy.upstream.client.Upstream` is over real ones."""
+    """Fetches and streams from the cluster, as `nncache.proxy.upstream.client.Upstream` is over real ones."""
 
     def __init__(
         self,

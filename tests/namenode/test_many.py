@@ -202,7 +202,7 @@ async def test_a_leader_is_followed_by_another_which_fences_it(
             assert [await leader.turn() for leader in leaders] == [True, False]
             assert [(await leader.standing()).is_active for leader in leaders] == [True, False]
             before = (await leaders[0].standing()).since_ms
-            fenced = FencedZnodes(stores[0], leaders[0])
+            fenced = FencedZnodes(stores[0], leaders[0].fence)
             await fenced.commit([SetData(layout.LEASES, b"")])
             await expire(address, first)
             assert await leaders[1].turn()

@@ -283,7 +283,7 @@ Script = Callable[[Settle], Awaitable[None]]
 
 
 class ScriptedStreamer:
-    """A Streamer that does what the test's script does with `settle`, then replies."""
+    """A `Stream` that does what the test's script does with `settle`, then replies."""
 
     def __init__(self, script: Script) -> None:
         self.script = script

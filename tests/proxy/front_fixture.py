@@ -16,7 +16,6 @@ from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
-from nncache.proxy.errors import ProxyError
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
@@ -45,7 +44,7 @@ class DictNameNode:
     locked_out: set[str] = field(default_factory=set)  # users who may traverse nothing
     fetched: list[RequestHead] = field(default_factory=list)
     streamed: list[RequestHead] = field(default_factory=list)
-    error: ProxyError | None = None
+    error: Exception | None = None
     _hold: Hold | None = None
 
     async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
@@ -127,12 +126,12 @@ class NoSignal:
 
 
 class Remembered:
-    """A HitMemory that keeps what it is told."""
+    """Keeps what it is given to remember."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
 
-    def remember(self, head: bytes, hit: Hit, body: bytes, *, until: float, is_last: bool) -> None:
+    def remember(self, head: bytes, hit: Hit, body: bytes, until: float, is_last: bool) -> None:
         """Keep it."""
         self.bodies.append(body)
 
@@ -193,7 +192,7 @@ async def fixture(
         ) as front,
         asyncio.TaskGroup() as tasks,
     ):
-        front.answers.hit_memory = memory
+        front.answers.remember = memory.remember
         fast_path = FastPath(cache.is_good, cache.store, clock, limits)
         async with serving(front.handle, limits=limits, fast_path=fast_path, traffic=front.traffic) as server:
             try:

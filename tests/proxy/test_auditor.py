@@ -51,7 +51,12 @@ class Fixture:
         self.asked = list[RequestHead]()
         self.chances = list[float]()
         self.auditor = Auditor(
-            self.cache, self, self.signal, self.clock, share=share, chance=lambda: (*self.chances, 0.0)[0]
+            self.cache,
+            self.fetch,
+            self.signal,
+            self.clock,
+            share=share,
+            chance=lambda: (*self.chances, 0.0)[0],
         )
 
     async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:

@@ -86,7 +86,7 @@ async def test_a_fetch_that_may_not_go_is_not_sent() -> None:
     namenode = HeldNameNode()
     limits = CallLimits(limits_of_tests(max_calls=1), FakeClock())
     with limits.admitted(head()), pytest.raises(TooManyCallsError):
-        await LimitedFetcher(namenode, limits).fetch(head())
+        await LimitedFetcher(namenode.fetch, limits).fetch(head())
     assert namenode.fetches.calls == []
 
 

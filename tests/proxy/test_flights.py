@@ -90,7 +90,7 @@ async def fixture(query_timeout_s: float = 5.0) -> AsyncIterator[Fixture]:
     cache = make_cache(clock)
     namenode = HeldNameNode()
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
-        flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=query_timeout_s)
+        flights = Flights(tasks, cache, namenode.fetch, namenode, clock, query_timeout_s=query_timeout_s)
         yield Fixture(clock, cache, namenode, flights)
 
 
@@ -292,7 +292,7 @@ async def test_a_cancelled_flight_is_concluded(moment: str) -> None:
 
     async def serve() -> None:
         async with asyncio.TaskGroup() as tasks:
-            flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=5)
+            flights = Flights(tasks, cache, namenode.fetch, namenode, clock, query_timeout_s=5)
             launched.append(Fixture(clock, cache, namenode, flights).launch())
             if moment != "before its first step":
                 await turns()

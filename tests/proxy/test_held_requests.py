@@ -283,12 +283,8 @@ async def test_a_held_request_is_counted_once_and_timed_by_its_work() -> None:
     """The time for which it waited is left out."""
     seen = list[Exchange]()
 
-    class Observer:
-        def answered(self, exchange: Exchange) -> None:
-            seen.append(exchange)
-
     async with fixture() as s, s.client() as client:
-        s.front_end.traffic.observers = (Observer(),)
+        s.front_end.traffic.observers = (seen.append,)
         client.send(get("/w/new", WAITS, "X-Request-Id: 7"))
         await held(s)
         assert not seen

@@ -44,7 +44,7 @@ async def test_refused_questions_of_writes_do_not_fill_the_log(caplog: pytest.Lo
     streamer = ScriptedStreamer(script(settled(307, None)))
     writes = Writes(
         make_cache(clock),
-        streamer,
+        streamer.stream,
         namenode,
         ManualSignal(),
         clock,

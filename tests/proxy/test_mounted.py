@@ -95,7 +95,7 @@ async def test_a_request_goes_to_the_front_end_of_its_namespace() -> None:
     """One that is about none is answered with ViewFs's error, counted and shown."""
     fixture = Fixture()
     traffic = Traffic(lambda: 1.0)
-    traffic.observers = (fixture,)
+    traffic.observers = (fixture.answered,)
     front_end = MountedFrontEnd(MOUNTS, fixture.members, traffic)
     assert await body_of(front_end, "/a/x") == (200, b"one /webhdfs/v1/a/x")
     assert await body_of(front_end, "/b") == (200, b"two /webhdfs/v1/b")

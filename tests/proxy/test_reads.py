@@ -60,7 +60,7 @@ async def fixture(join_wait_s: float = 5.0) -> AsyncIterator[Fixture]:
     cache = make_cache(clock)
     clock.now += 1.0  # what is asked now is newer than what is covered
     async with asyncio.timeout(20), asyncio.TaskGroup() as tasks, asyncio.TaskGroup() as clients:
-        flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=60.0)
+        flights = Flights(tasks, cache, namenode.fetch, namenode, clock, query_timeout_s=60.0)
         reads = Reads(cache, flights, signal, clock, join_wait_s=join_wait_s)
         yield Fixture(clock, cache, namenode, signal, reads, clients)
 

@@ -89,9 +89,10 @@ async def test_a_fault_at_each_try_costs_one_answer_and_not_the_proxy(
         await held(s)
         with monkeypatch.context() as patch:
             patch.setattr(Reads, "answer", fails)
-            patch.setattr(s.namenode, "fetch", fails)
+            s.namenode.error = RuntimeError("a bug")
             s.cache.apply(Touched("/w/none"), s.clock.now, 101)
             assert (await waiting).status == 500
+        s.namenode.error = None
         assert (await s.status("/w/none")).status == 404
         assert s.front_end.waits.errors == 2
 

@@ -10,7 +10,7 @@ from nncache.cache import EntryKind, Fetch, Known, MetadataCache, Reply, Serve
 from nncache.hadoop.calls import parse_call
 from nncache.proxy.cache_status import Bypass, forwarded
 from nncache.proxy.messages import RequestHead
-from nncache.proxy.ports import Streamer, WriteRight
+from nncache.proxy.ports import WriteRight
 from nncache.proxy.writes import Writes
 from tests.patience import HANG_S
 from tests.proxy.doubles import (
@@ -18,6 +18,7 @@ from tests.proxy.doubles import (
     FakeClock,
     HeldNameNode,
     ManualSignal,
+    ScriptedStreamer,
     caller,
     make_cache,
     request_of,
@@ -73,19 +74,19 @@ class Fixture:
         self.cache.cover(self.clock(), 101)
         self.signal.moved()
 
-    def write(self, method: str, target: str, streamer: Streamer) -> asyncio.Task[object]:
+    def write(self, method: str, target: str, streamer: ScriptedStreamer) -> asyncio.Task[object]:
         """Let a client write."""
         return self.tasks.create_task(self.writing(method, target, streamer))
 
-    def writing(self, method: str, target: str, streamer: Streamer) -> Coroutine[Any, Any, object]:
+    def writing(self, method: str, target: str, streamer: ScriptedStreamer) -> Coroutine[Any, Any, object]:
         """Return what a client does that writes."""
         return self.passing(RequestHead(method, f"/webhdfs/v1{target}", ()), streamer)
 
-    def passing(self, head: RequestHead, streamer: Streamer) -> Coroutine[Any, Any, object]:
+    def passing(self, head: RequestHead, streamer: ScriptedStreamer) -> Coroutine[Any, Any, object]:
         """Return what is done with a request whose head this is."""
         self._writes = writes = Writes(
             self.cache,
-            streamer,
+            streamer.stream,
             self.namenode,
             self.signal,
             self.clock,

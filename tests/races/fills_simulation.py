@@ -60,7 +60,7 @@ class Simulation:
         self.fetching, self.asking_closed, self.covering = Held(), Held(), Held()
         self.tasks = asyncio.TaskGroup()
         queries: Any = self  # nothing is asked of it but `isFileClosed`
-        self.flights = Flights(self.tasks, self.cache, self, queries, self.clock, query_timeout_s=1e6)
+        self.flights = Flights(self.tasks, self.cache, self.fetch, queries, self.clock, query_timeout_s=1e6)
         self.reads = Reads(self.cache, self.flights, self, self.clock, join_wait_s=1e6)
         self.clients: list[tuple[asyncio.Task[ReadAnswer], str, str]] = []
         self.windows: list[str] = []

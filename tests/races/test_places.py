@@ -28,7 +28,7 @@ def test_a_place_has_a_name_that_outlives_its_line_number() -> None:
     places = Places(FILL + FORWARD + APPLY).all
     keys = {place.key for place in places}
     assert len(keys) == len(places)
-    assert "proxy.flights.Flights._run: await self._fetcher.fetch" in keys
+    assert "proxy.flights.Flights._run: await self._fetch" in keys
     assert {place.kind for place in places} == set(Kind)
 
 

@@ -24,7 +24,7 @@ RACES = 80
 
 OFTEN = (
     "proxy.reads.Reads._fetched: await asked.flight.answer",
-    "proxy.flights.Flights._run: await self._fetcher.fetch",
+    "proxy.flights.Flights._run: await self._fetch",
     "proxy.upstream.exchange.Exchange._receive_head: await self._connection.protocol.read_head",
     "proxy.upstream.client.Upstream._shielded: await asyncio.shield",
 )

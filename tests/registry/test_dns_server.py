@@ -22,7 +22,7 @@ class Echo:
     def __init__(self, times: int = 1) -> None:
         self._times = times
 
-    def reply(self, wire: bytes, *, is_tcp: bool) -> bytes | None:
+    def reply(self, wire: bytes, is_tcp: bool) -> bytes | None:
         """Answer."""
         if wire == b"fault":
             raise ValueError("one of a library")
@@ -34,7 +34,9 @@ async def served(
     per_s: float = 1000.0, *, times: int = 1, connections: int = 8, idle_s: float = HANG_S
 ) -> AsyncIterator[DnsServer]:
     """Run one whose clock stands still."""
-    server = DnsServer(LOOPBACK, Echo(times), per_s, lambda: 0.0, connections=connections, idle_s=idle_s)
+    server = DnsServer(
+        LOOPBACK, Echo(times).reply, per_s, lambda: 0.0, connections=connections, idle_s=idle_s
+    )
     async with asyncio.timeout(HANG_S), server:
         yield server
 
@@ -187,9 +189,9 @@ async def test_an_address_in_use_is_an_error() -> None:
             if kind == socket.SOCK_STREAM:
                 taken.listen()
             with pytest.raises(StartError, match=r"^dns_listen: .*in use"):
-                async with DnsServer(ListenAddress(host, int(port)), Echo(), 1.0, lambda: 0.0):
+                async with DnsServer(ListenAddress(host, int(port)), Echo().reply, 1.0, lambda: 0.0):
                     pass
-    async with DnsServer(ListenAddress(host, int(port)), Echo(), 1.0, lambda: 0.0) as server:
+    async with DnsServer(ListenAddress(host, int(port)), Echo().reply, 1.0, lambda: 0.0) as server:
         assert server.address == ListenAddress(host, int(port))
 
 

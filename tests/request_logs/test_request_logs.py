@@ -50,7 +50,7 @@ def test_both_logs_are_written_and_counted(tmp_path: Path) -> None:
         exchange = Exchange("GET", "/webhdfs/v1/f?op=OPEN", "10.0.0.1", boottime())
         exchange.result = result
         for observer in logs.observers:
-            observer.answered(exchange)
+            observer(exchange)
     logs.note("stop")
     logs.page_called("::1", "joe", "/explain", 200)
     while audit.read_bytes().count(b"\n") < 3 or access.read_bytes().count(b"\n") < 2:
@@ -117,7 +117,7 @@ def test_refused_requests_are_in_it_and_no_others(tmp_path: Path) -> None:
     """With all that is known of them, but no credential."""
     s = Fixture(tmp_path)
     traffic = Traffic(boottime)
-    traffic.observers = (s.log,)
+    traffic.observers = (s.log.answered,)
     for result in Result:
         exchange = Exchange("GET", "/webhdfs/v1/f?op=OPEN&delegation=secret", "10.0.0.1", boottime())
         exchange.result, exchange.caller, exchange.request_id, exchange.status = (

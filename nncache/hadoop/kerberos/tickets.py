@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.gss import KerberosTicket
@@ -40,21 +40,6 @@ class TicketStats:
     is_failing: int = 0  # 1: the last attempt to get a ticket, or to read the ticket cache, has failed
     starts_at: float = 0.0  # when it was got, or first seen in the ticket cache
     ends_at: float = 0.0
-
-
-class Tickets(Protocol):
-    """Where a service has its tickets from."""
-
-    def stats(self) -> TicketStats:
-        """Return how it stands."""
-        ...
-
-    async def get(self, timeout_s: float) -> KerberosTicket:
-        """Return a valid ticket, at the latest after `timeout_s` seconds. Raises KerberosError."""
-        ...
-
-    def recheck(self) -> None:
-        """Take it that a server did not accept what was got: get it again before it is used again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,3 +245,7 @@ class CachedTickets:
                 "which tickets are renewed here"
             )
         return ticket
+
+
+Tickets: TypeAlias = KeytabTickets | CachedTickets
+"""Where a service has its tickets from."""

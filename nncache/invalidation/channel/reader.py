@@ -6,13 +6,13 @@ behind it, and some may be gone again. So the newest is read, and from record to
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar, assert_never
+from typing import Final, Generic, TypeVar, assert_never
 
 from nncache.coordination.errors import NoNodeError
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.hadoop.paths import name
 from nncache.invalidation.channel.chain import Chain, ChainBroken, Next, Replayed
-from nncache.invalidation.channel.records import Link
+from nncache.invalidation.channel.records import CacheRecord, FilterRecord
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
 from nncache.invalidation.channel.znodes import parse_txid
 from nncache.invalidation.errors import (
@@ -30,15 +30,7 @@ AT_ONCE: Final = 32
 """Records read together at most; together they are 16 MiB at most."""
 
 
-class Record(Protocol):
-    """What is followed: `channel.records` has two kinds."""
-
-    @property
-    def link(self) -> Link:
-        """Its place in its stream."""
-
-
-RecordT = TypeVar("RecordT", bound=Record)
+RecordT = TypeVar("RecordT", bound=FilterRecord | CacheRecord)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from nncache.coordination.zookeeper import SyncedSession, Znode, ZnodeWatch
+from nncache.coordination.zookeeper import Znode, ZnodeWatch, ZooKeeperSession
 from nncache.hadoop import feed_znodes
 from nncache.hadoop.events import Event, EventBatch
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
@@ -67,7 +67,7 @@ class FeedReader:
             behind. After each change of the connection it is synced once, so none is behind what was read.
     """
 
-    def __init__(self, zookeeper: SyncedSession, root: str, bad_znodes: BadZnodes) -> None:
+    def __init__(self, zookeeper: ZooKeeperSession, root: str, bad_znodes: BadZnodes) -> None:
         self._zookeeper = zookeeper
         self._root = root
         self._bad_znodes = bad_znodes

@@ -12,7 +12,7 @@ from nncache.coordination.login import Login
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.task_group import run_until_first
-from nncache.coordination.zookeeper import SessionStats, SyncedSession
+from nncache.coordination.zookeeper import SessionStats, ZooKeeperSession
 from nncache.hadoop.election_view import Active
 from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.events import EventBatch
@@ -45,7 +45,7 @@ IDLE_REREAD_S: Final = 2.0
 RECONNECT_S: Final = 10.0
 """How long a connection is waited for at a time; then it is waited for again."""
 
-Connect = Callable[[ZooKeeperSettings, Callable[[], float]], SyncedSession]
+Connect = Callable[[ZooKeeperSettings, Callable[[], float]], ZooKeeperSession]
 
 
 class FeedEdits:
@@ -79,7 +79,7 @@ class FeedEdits:
         self._clock = clock
         self._chance = chance  # spreads retries apart
         self._connect: Connect = connect or partial(Session, log_name="feed of edits", login=login)
-        self._zookeeper: SyncedSession | None = None  # from the first run on
+        self._zookeeper: ZooKeeperSession | None = None  # from the first run on
         self._reader: FeedReader | None = None  # of the run
         self._probing: Probing | None = None  # of the run
         self._term = 0  # of the run
@@ -183,7 +183,7 @@ class FeedEdits:
         session = SessionStats() if self._zookeeper is None else self._zookeeper.stats()
         return ChannelStats(records=replace(self._counts), session=session)
 
-    async def _read_on(self, reader: FeedReader, probing: Probing, zookeeper: SyncedSession) -> None:
+    async def _read_on(self, reader: FeedReader, probing: Probing, zookeeper: ZooKeeperSession) -> None:
         """Find the next edits, over as many connections as that takes."""
         backoff = Backoff(limit_s=REREAD_S)
         while True:
@@ -223,7 +223,7 @@ class FeedEdits:
                 f"{namespace.block_pool!r}: see feed_root"
             )
 
-    async def _entered(self) -> SyncedSession:
+    async def _entered(self) -> ZooKeeperSession:
         """Return the session, begun if it was not."""
         if self._zookeeper is None:
             zookeeper = self._connect(self._settings, self._clock)
@@ -232,7 +232,7 @@ class FeedEdits:
         return self._zookeeper
 
 
-async def _connected(zookeeper: SyncedSession) -> None:
+async def _connected(zookeeper: ZooKeeperSession) -> None:
     while True:
         try:
             await zookeeper.wait_connected(RECONNECT_S)

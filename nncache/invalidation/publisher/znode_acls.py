@@ -112,6 +112,7 @@ class ProtectedSession:
         self.acl = session.acl
         self.set_acl = session.set_acl
         self.watch = session.watch
+        self.sync = session.sync
 
     async def __aenter__(self) -> Self:
         await self._session.__aenter__()

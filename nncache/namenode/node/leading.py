@@ -7,7 +7,6 @@ that was paused while another was elected changes nothing when it goes on.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from nncache.coordination.errors import CoordinationError, ZnodeError
 from nncache.coordination.linearizable import LinearizableZnodes
@@ -85,17 +84,14 @@ def _since(epoch: Znode) -> int:
     return int(epoch.data.split()[1])
 
 
-class Fence(Protocol):
-    """What one process may do as long as it leads (`Leader`), or has claimed it (`claims.Claim`)."""
-
-    def fence(self) -> Check:
-        """Return what makes a transaction fail once that has ended."""
-
-
 class FencedZnodes:
-    """The znodes as one process alone may change them: each transaction checks the fence."""
+    """The znodes as one process alone may change them.
 
-    def __init__(self, znodes: Znodes, fence: Fence) -> None:
+    `fence` returns what makes a transaction fail once the process leads no more (`Leader.fence`), or has lost what it
+    had claimed (`claims.Claim.fence`).
+    """
+
+    def __init__(self, znodes: Znodes, fence: Callable[[], Check]) -> None:
         self._znodes = znodes
         self._fence = fence
 
@@ -113,7 +109,7 @@ class FencedZnodes:
 
     async def commit(self, operations: Sequence[Operation]) -> None:
         """Carry out a transaction, unless it is another's work by now. Raises NotLeadingError."""
-        fence = self._fence.fence()
+        fence = self._fence()
         try:
             await self._znodes.commit([fence, *operations])
         except ZnodeError as refused:

@@ -131,7 +131,7 @@ class NameNode:
         # What one NameNode does by itself, fenced where there are several.
         self._own = file_system
         if leader is not None:
-            self._own = FileSystem(FencedZnodes(file_system.znodes, leader), file_system.now_ms)
+            self._own = FileSystem(FencedZnodes(file_system.znodes, leader.fence), file_system.now_ms)
         self._own_feed = Feed(self._own.znodes, settings.edits)
         self._corrupt: set[str] = set()  # znodes that were logged
 
@@ -655,7 +655,7 @@ class NameNode:
         self._may_write("Cannot commitBlockSynchronization while in safe mode")
         file_system = self._fs
         if claim is not None:
-            file_system = FileSystem(FencedZnodes(self._fs.znodes, claim), self._fs.now_ms)
+            file_system = FileSystem(FencedZnodes(self._fs.znodes, claim.fence), self._fs.now_ms)
             file_system.ids = self._fs.ids
         await file_system.run_on(
             recovered.order.file,

@@ -213,7 +213,12 @@ class FastPath:
             self._store.forget_hit(answer)
 
     def remember(
-        self, head: bytes, hit: Hit, body: bytes, *, until: float = inf, is_last: bool = False
+        self,
+        head: bytes,
+        hit: Hit,
+        body: bytes,
+        until: float = inf,
+        is_last: bool = False,  # noqa: FBT001, FBT002 - a `Remember`
     ) -> None:
         """Keep the answer to a head that the ordinary path has vetted and answered with this body.
 

@@ -90,7 +90,7 @@ async def fixture() -> AsyncIterator[Fixture]:
         asyncio.TaskGroup() as tasks,
     ):
         made = Fixture(pages, clock, server, [], endpoint)
-        traffic.observers = (made,)
+        traffic.observers = (made.answered,)
         running = tasks.create_task(endpoint.run())
         try:
             yield made
