@@ -1,5 +1,6 @@
 """`make journal-faults`: random faults of real JournalNodes and NameNodes, readers held against the finalized log."""
 
+import logging
 import sys
 import time
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ from contextlib import contextmanager
 
 import click
 
+from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import StartError
 from nncache.testbed.daemon import Proxy
 from tests.invalidation.journal.broken_quorums import BROKEN
@@ -29,10 +31,9 @@ from tests.real.command import CONSOLE, conclude, show
 )
 @click.option(
     "--edits-source",
-    type=click.Choice(["journalnodes", "auto", "namenode"]),
-    default="journalnodes",
+    default=JOURNALNODES,
     show_default=True,
-    help="What reader and proxy read.",
+    help="The setting, of reader and proxy.",
 )
 @click.option("--broken", type=click.Choice(list(BROKEN)), help="Readers that break a rule: to be found.")
 @click.option("--until-found", is_flag=True, help="End with the first history that shows a fault.")
@@ -40,6 +41,7 @@ def main(
     *, histories: int, seconds: float, seed: int, edits_source: str, broken: str | None, until_found: bool
 ) -> None:
     """Play histories, one after the other, and exit with 1 if a reader was told anything but what is in the log."""
+    logging.getLogger("nncache").setLevel(logging.ERROR)  # it says what we do to it
     if broken:
         install(broken)
     figures, began = Figures(), time.monotonic()

@@ -94,8 +94,10 @@ class Changes:
 
     async def _write(self, hdfs: WebHdfs, writer: int, ending: threading.Event) -> None:
         for number in _count_until(ending):
-            changed = Changed(f"{self._below}/w{writer}/d{number}")
+            above = f"{self._below}/w{writer}"
+            changed = Changed(f"{above}/d{number}")
             try:
+                await hdfs.mkdirs(above)  # which others may look into
                 for version in range(MODES):
                     if not version:
                         await hdfs.mkdirs(changed.path, "0")
