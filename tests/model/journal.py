@@ -172,6 +172,7 @@ class ModelJournal:
             node.restart,
             node.wipe,
             partial(self._lag, node, is_up=False),
+            partial(self._lag_beside_another_cluster, number // 16 % len(ADDRESSES)),
         )
         of_reader = (
             partial(self._toggle, self.unreachable, address),
@@ -211,6 +212,11 @@ class ModelJournal:
     def _lag(self, node: JournalNode, *, is_up: bool = True) -> None:
         node.is_in_sync, node.is_up = False, is_up
         node.connection += not is_up
+
+    def _lag_beside_another_cluster(self, which: int) -> None:
+        """Let two of three seem to have nothing new."""
+        self._lag(self.nodes[ADDRESSES[which]])
+        self._lead_elsewhere(ADDRESSES[which - 1])
 
     def _toggle(self, which: set[str], address: str) -> None:
         which ^= {address}
