@@ -6,6 +6,7 @@ from pathlib import Path
 from nncache.hadoop.editlog.batches import batch_of
 from nncache.hadoop.editlog.frames import read_segment
 from nncache.hadoop.editlog.ops import decode_op
+from nncache.invalidation.journal.quorum import Shown
 from tests.inotify.subscriber_log import Event
 from tests.journal_faults.reader import event_of
 
@@ -19,36 +20,25 @@ def transactions_between(
 ) -> tuple[Event, ...]:
     """Return the transactions of which a reader is told, in order; all that some JournalNode has.
 
+    A finalized segment may end with padding: a JournalNode that was killed in it does not cut that off.
+
     Raises:
-        DamagedJournalError: a transaction is missing, or is not the same at all.
+        DamagedJournalError: a transaction is missing, or is not the same everywhere.
     """
-    content: dict[str, bytes] = {}  # of segments, by name
+    found: dict[int, Shown] = {}
     for directory in directories:
         for segment in directory.glob("edits_0*-0*"):
-            _, last = _bounds(segment.name)
-            if last <= after_txid:
+            _, last_txid = map(int, segment.name.removeprefix("edits_").split("-"))
+            if last_txid <= after_txid:
                 continue
-            data = segment.read_bytes()
-            if content.setdefault(segment.name, data) != data:
-                raise DamagedJournalError(f"{segment.name} is not the same at all JournalNodes")
-    found: list[Event] = []
-    position = after_txid
-    for name in sorted(content):
-        first, last = _bounds(name)
-        if first > position + 1 or position >= through_txid:
-            break
-        layout_version, frames = read_segment(content[name])
-        assert layout_version is not None, f"{name} is empty"
-        for frame in frames.frames:
-            batch = batch_of(decode_op(frame, layout_version))
-            if batch is not None and position < frame.txid <= through_txid:
-                found.append(event_of(batch))
-        position = max(position, last)
-    if position < through_txid:
-        raise DamagedJournalError(f"transaction {position + 1} is in no finalized segment of any JournalNode")
-    return tuple(found)
-
-
-def _bounds(name: str) -> tuple[int, int]:
-    first, last = map(int, name.removeprefix("edits_").split("-"))
-    return first, last
+            layout_version, frames = read_segment(segment.read_bytes())
+            assert layout_version is not None, f"{segment} is empty"
+            for frame in frames.frames:
+                each = Shown(layout_version, frame)
+                if frame.txid <= last_txid and found.setdefault(frame.txid, each) != each:
+                    raise DamagedJournalError(f"transaction {frame.txid} is not the same everywhere")
+    wanted = range(after_txid + 1, through_txid + 1)
+    if missing := [txid for txid in wanted if txid not in found]:
+        raise DamagedJournalError(f"transaction {missing[0]} is in no finalized segment of any JournalNode")
+    batches = (batch_of(decode_op(found[txid].frame, found[txid].layout_version)) for txid in wanted)
+    return tuple(event_of(batch) for batch in batches if batch is not None)

@@ -233,6 +233,7 @@ class ModelJournal:
         """Return the product's source of edits over these JournalNodes."""
         source.see_same_journal = _see_same_journal  # type: ignore[attr-defined, assignment]  # it would open a connection
         source.POLL_INTERVAL_S = 0.2  # type: ignore[misc]  # as rarely as a model needs
+        pool.probe_s = 0.1  # each is looked at
         access = _Access(self)
         return source.JournalEdits(
             pool, cast("Any", access), clock, at_first_sight=at_first_sight, chance=chance
