@@ -35,7 +35,10 @@ from tests.hadoop.editlog.segments import RPC, added, file, permissions, utf
 from tests.invalidation.fakes import FakePool
 from tests.invalidation.journal.journal_world import JournalNode
 from tests.invalidation.virtual_time import clock
+from tests.model import operations
 from tests.model.cluster import Cluster
+from tests.model.namespace import SUPERUSER
+from tests.model.writes import by
 
 T = TypeVar("T")
 
@@ -43,6 +46,9 @@ ADDRESSES: Final = ("jn1:8485", "jn2:8485", "jn3:8485")
 MAJORITY: Final = 2
 CALL_S: Final = 0.0005
 """Each half of a call."""
+
+SEEN_S: Final = 0.3
+"""After so long a reader has polled once more."""
 
 _TIMES: Final = struct.pack(">qq", 1, 1)
 _METADATA: Final[dict[MetadataKind, tuple[OpCode, bytes]]] = {
@@ -183,6 +189,7 @@ class ModelJournal:
         kinds: tuple[Callable[[], None], ...] = (
             *of_writer,
             *of_reader,
+            self._discard,
             self.begin_segment,
             self.begin_segment,
         )
@@ -208,6 +215,21 @@ class ModelJournal:
         for address in tuple(self.elsewhere):
             self._lead_elsewhere(address)
         self.begin_segment()
+
+    def _discard(self) -> None:
+        """Let changes reach one JournalNode alone, and soon after another NameNode go on without them."""
+        if not self._cluster.is_sync_held and not self._missing():
+            self._cluster.hold_sync()
+            self._change("/c")
+            asyncio.get_running_loop().call_later(SEEN_S, self._go_on)
+
+    def _go_on(self) -> None:
+        self._cluster.fail_over()
+        self._change("/a")
+
+    def _change(self, path: str) -> None:
+        for mode in (0o711, 0o755, 0o700):
+            self._cluster.try_write(by(SUPERUSER, operations.set_permission, path, mode))
 
     def _lag(self, node: JournalNode, *, is_up: bool = True) -> None:
         node.is_in_sync, node.is_up = False, is_up
