@@ -252,6 +252,7 @@ class Facts:
         host: what this host allows.
         through: a read through the proxy that already runs at `listen`; None if none does.
         journalnodes: why each JournalNode cannot be read, "" if it can; None if they were not asked.
+        directory: why edits_dir cannot be read, "" if it can; None if it was not looked at.
     """
 
     subject: Subject
@@ -263,6 +264,7 @@ class Facts:
     host: HostFound = field(default_factory=HostFound)
     through: RootStatus | None = None
     journalnodes: Mapping[str, str] | None = None
+    directory: str | None = None
 
     @property
     def active(self) -> tuple[NameNode, ...]:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final, TypeVar
 
 import aiohttp
@@ -38,6 +39,7 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.journal.access import why_unreadable
+from nncache.invalidation.journal.directory import why_no_edits
 from nncache.net.addresses import split_address
 from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
@@ -90,6 +92,7 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
         facts,
         host=host,
         journalnodes=await _in_time(_journalnodes(facts, identity, web), None, THEN_S),
+        directory=await _in_time(_directory(facts), None, THEN_S),
         zookeeper=zookeeper,
         registry=registry,
         stored=stored,
@@ -192,6 +195,17 @@ async def _journalnodes(
     addresses = access.journal.addresses
     troubles = await asyncio.gather(*(why_unreadable(access, each, storage) for each in addresses))
     return dict(zip(addresses, troubles, strict=True))
+
+
+async def _directory(facts: Facts) -> str | None:
+    """Return why the NameNode's directory cannot be read; None where none is to be, or there is none to compare."""
+    if not facts.subject.edits_dir or not facts.active:
+        return None
+    answer = facts.found(facts.active[0]).answer
+    if answer is None or answer.namespace is None:
+        return None
+    why = await asyncio.to_thread(why_no_edits, Path(facts.subject.edits_dir), answer.namespace)
+    return str(why or "")
 
 
 async def _namenode(

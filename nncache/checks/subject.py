@@ -98,6 +98,11 @@ class Subject:
         return journal_access(self.settings.edits, self.settings.namenodes, identity, web)
 
     @property
+    def edits_dir(self) -> str:
+        """The directory of a NameNode that it reads; "" if it reads none."""
+        return self.settings.edits.directory if self.reads_edits else ""
+
+    @property
     def authenticates(self) -> bool:
         """Whether it authenticates its clients itself, and acts for them."""
         return isinstance(self.settings, SettingsOfProxy) and self.settings.termination.is_on

@@ -185,6 +185,11 @@ CHECKS: Final = (
         needs_login=True,
     ),
     Check(
+        "directory",
+        "With `edits_source` directory or auto: `edits_dir` is of this namespace, and this OS user may read it.",
+        about_journal.directory,
+    ),
+    Check(
         "registry",
         "With `registry`: ZooKeeper answers, `registry_root` is there, and its ACLs let this daemon make its entry and "
         "others change nothing.",

@@ -18,14 +18,17 @@ ZOOKEEPER = "zookeeper"
 FEED = "feed"
 """The channel, and the publisher's source, that is the feed of a namespace in ZooKeeper."""
 
-NAMENODE = "namenode"
+INOTIFY = "inotify"
 """The source that polls the NameNode's inotify."""
 
 JOURNALNODES = "journalnodes"
 """The source that reads the JournalNodes."""
 
+DIRECTORY = "directory"
+"""The source that reads the directory in which a NameNode on this host keeps its edits."""
+
 AUTO = "auto"
-"""The source that reads the JournalNodes while they can be read, else the NameNode's inotify."""
+"""The best of these sources that can be read, at any time: JournalNodes, directory, inotify."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +36,11 @@ class EditsSettings:
     """Where edits are read. Raises SettingError: a value is outside what its key allows."""
 
     edits_source: str = field(
-        default=NAMENODE,
+        default=INOTIFY,
         metadata={
-            "help": f"Where edits come from: {NAMENODE} (getEditsFromTxid is polled), {JOURNALNODES} (those of "
-            f"shared_edits_dir are polled), {AUTO} ({JOURNALNODES} where they prove that they can be read, else "
-            f"{NAMENODE}); for a publisher also {FEED} (what nncache namenode writes to ZooKeeper, by watches). For a "
-            f"proxy this is about channel {DIRECT}."
+            "help": f"Where edits come from: {INOTIFY} (getEditsFromTxid is polled), {JOURNALNODES} "
+            f"(shared_edits_dir), {DIRECTORY} (edits_dir), {AUTO} (the best that can be read); for a publisher also "
+            f"{FEED} (what nncache namenode writes to ZooKeeper). For a proxy with channel {DIRECT}."
         },
     )
     shared_edits_dir: str = field(
@@ -48,14 +50,24 @@ class EditsSettings:
             "qjournal://host:8485;host:8485;host:8485/JOURNAL. Read from hadoop_conf_dir."
         },
     )
+    edits_dir: str = field(
+        default="",
+        metadata={
+            "help": "Where the NameNode on this host keeps its edits: `current` in one of dfs.namenode.edits.dir."
+        },
+    )
 
     def __post_init__(self) -> None:
-        if self.edits_source not in {NAMENODE, JOURNALNODES, AUTO, FEED}:
+        if self.edits_source not in {INOTIFY, JOURNALNODES, DIRECTORY, AUTO, FEED}:
             raise SettingError(
                 "edits_source",
                 self.edits_source,
-                f"must be {NAMENODE}, {JOURNALNODES}, {AUTO} or, for a publisher, {FEED}",
+                f"must be {INOTIFY}, {JOURNALNODES}, {DIRECTORY}, {AUTO} or, for a publisher, {FEED}",
             )
+        if self.edits_dir and not self.edits_dir.startswith("/"):
+            raise SettingError("edits_dir", self.edits_dir, "must be an absolute path")
+        if self.edits_source == DIRECTORY and not self.edits_dir:
+            raise SettingError("edits_source", DIRECTORY, "needs the directory: edits_dir")
         if self.shared_edits_dir and self.edits_source in {JOURNALNODES, AUTO}:
             parse_quorum_journal("shared_edits_dir", self.shared_edits_dir)
         if not self.shared_edits_dir and self.edits_source == JOURNALNODES:
@@ -71,6 +83,11 @@ class EditsSettings:
         if not self.shared_edits_dir or self.edits_source not in {JOURNALNODES, AUTO}:
             return None
         return parse_quorum_journal("shared_edits_dir", self.shared_edits_dir)
+
+    @property
+    def directory(self) -> str:
+        """The directory of a NameNode to read; "" if none is wanted, or none is known."""
+        return self.edits_dir if self.edits_source in {DIRECTORY, AUTO} else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.checks.about_journal import journalnodes
+from nncache.checks.about_journal import directory, journalnodes
 from nncache.checks.finding import Verdict
 from tests.checks.samples import of_proxy, of_publisher
 
@@ -44,3 +44,30 @@ def test_too_few_are_a_failure_unless_there_is_another_source(
     findings = list(journalnodes(of_proxy(READING | {"edits_source": source}, journalnodes=found(*troubles))))
     assert [finding.verdict for finding in findings] == [verdict] * sum(map(bool, troubles))
     assert all(WHY in finding.text and finding.remedy for finding in findings)
+
+
+IN_A_DIRECTORY = {"edits_source": "directory", "edits_dir": "/name/current"}
+
+
+def test_a_directory_that_is_not_read_is_not_judged() -> None:
+    """Neither where another source is chosen."""
+    for flags in ({}, IN_A_DIRECTORY | {"edits_source": "inotify"}):
+        (finding,) = directory(of_publisher(flags, directory="why"))
+        assert finding.verdict is Verdict.SKIPPED
+    (finding,) = directory(of_publisher(IN_A_DIRECTORY))
+    assert "no active NameNode" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("source", "why", "verdict"),
+    [
+        ("directory", "", Verdict.OK),
+        ("directory", "Permission denied", Verdict.FAILED),
+        ("auto", "Permission denied", Verdict.WARNING),
+    ],
+)
+def test_a_directory_has_to_be_readable(source: str, why: str, verdict: Verdict) -> None:
+    """Why it is not is said."""
+    (finding,) = directory(of_publisher(IN_A_DIRECTORY | {"edits_source": source}, directory=why))
+    assert finding.verdict is verdict
+    assert (why or "/name/current can be read") in finding.text

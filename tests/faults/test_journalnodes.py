@@ -1,17 +1,28 @@
 """A proxy that reads the JournalNodes of a cluster, which are killed, held still, restarted and fooled."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from nncache.clock import boottime
+from nncache.hadoop.configured_namenodes import parse_quorum_journal
+from nncache.hadoop.events import EventBatch
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.invalidation.journal.access import JournalAccess
+from nncache.invalidation.journal.source import JournalEdits
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, make_directory
-from tests.patience import SLACK_S, until
+from tests.namenode.edits import last_txid
+from tests.patience import HANG_S, SLACK_S, until
 from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where, was_forwarded
 from tests.real.stand import Channel, proxied
+from tests.service import Service
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -162,6 +173,83 @@ def test_a_failover_throws_away_what_one_had_shown(on_journal: ProxiedCluster) -
     on_journal.await_agreement(path, "alice", since=time.monotonic())
     assert on_journal.make_hit(path, "alice").status == 404
     see_changes(on_journal, "after")
+
+
+def write_over_restarts(cluster: Cluster, name: str) -> list[str]:
+    """Make directories while each JournalNode in turn is away and comes back with an empty cache; return them."""
+    made = []
+    for number, journalnode in enumerate(cluster.journalnodes):
+        journalnode.process.kill()
+        for each in range(20):
+            made.append(f"{TOP}/{name}/d{number}-{each}")
+            make_directory(cluster, made[-1])
+        journalnode.process.start()
+        assert cluster.dfs_admin("-rollEdits").exit_code == 0
+    return made
+
+
+def test_subscribers_miss_nothing_while_a_publisher_is_away(pair: Cluster) -> None:
+    """It reads finalized segments of JournalNodes none of which has all of them, and goes on from their caches."""
+    service = Service.of(pair)
+    service.add("away", f"{TOP}/away/*")
+    make_directory(pair, f"{TOP}/away")
+    publisher = service.publisher(edits_source="journalnodes", shared_edits_dir=pair.shared_edits_dir)
+    with publisher, service.subscriber("away") as subscriber:
+        publisher.await_publishing()
+        publisher.process.kill()
+        made = write_over_restarts(pair, "away")
+        publisher.process.start()
+        publisher.await_publishing()
+        made.append(f"{TOP}/away/last")
+        make_directory(pair, made[-1])
+        subscriber.await_that(
+            lambda it: any(each["path"] == made[-1] for each in it.events()), "lacks the last"
+        )
+        created = [each["path"] for each in subscriber.events() if each["type"] == "CREATE"]
+        assert created == made
+        assert subscriber.gaps() == ()
+        assert "were in finalized segments" in publisher.process.log.read_text(encoding="utf-8")
+        figures = publisher.metrics()
+        assert figures["nncache_publisher_drops_total"] == figures["nncache_channel_polls_total"] == 0
+
+
+def test_what_is_read_from_segments_is_what_inotify_says(pair: Cluster) -> None:
+    """Of the same transactions, in order, each once."""
+    namenode = pair.namenodes[0]
+    after_txid = last_txid(namenode.rpc, pair.superuser)
+    write_over_restarts(pair, "compared")
+    read, said = asyncio.run(both_ways(pair, after_txid))
+    assert [each for each in read if each.events] == said
+    assert len(said) >= 60
+    assert [each.txid for each in read] == sorted({each.txid for each in read})
+
+
+async def both_ways(pair: Cluster, after_txid: int) -> tuple[list[EventBatch], list[EventBatch]]:
+    """Return what comes after a transaction, as the JournalNodes and as the NameNode say it."""
+    http, rpc = (tuple(getattr(each, name) for each in pair.namenodes) for name in ("http", "rpc"))
+    pool = NameNodePool(NameNodeSettings(namenode_http=http, namenode_rpc=rpc, user=pair.superuser), boottime)
+    journal = parse_quorum_journal("shared_edits_dir", pair.shared_edits_dir)
+    access = JournalAccess(journal=journal, nameservice=pair.spec.nameservice, user=pair.superuser)
+    source = JournalEdits(pool, access, boottime, at_first_sight=False)
+    namenode = NameNodeRpc(rpc[0], pair.superuser)
+    read, said = list[EventBatch](), list[EventBatch]()
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(pool.run())
+        await source.start(after_txid)
+        end = await namenode.get_current_edit_log_txid()
+        through = after_txid
+        while through < end:
+            edits = await source.read()
+            read, through = [*read, *edits.batches], edits.through_txid
+        page = await namenode.get_edits(after_txid + 1)
+        while page.last_txid >= 0:
+            said += page.batches
+            page = await namenode.get_edits(page.last_txid + 1)
+        await source.shut_down()
+        running.cancel()
+    await pool.close()
+    await namenode.close()
+    return read, said
 
 
 def test_without_a_majority_nothing_is_answered_from_memory(on_journal: ProxiedCluster) -> None:

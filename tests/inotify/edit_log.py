@@ -39,8 +39,9 @@ def events_between(cluster: Cluster, first_txid: int, last_txid: int, below: str
 
 
 def _segments(cluster: Cluster, first_txid: int, last_txid: int) -> Iterator[Path]:
-    """Yield the ended segments that overlap these transactions, in order."""
-    for segment in sorted(cluster.directory.glob("**/current/edits_0*-0*")):
+    """Yield the ended segments that overlap these transactions, in order; each is the same wherever it is kept."""
+    found = {segment.name: segment for segment in cluster.directory.glob("**/current/edits_0*-0*")}
+    for _, segment in sorted(found.items()):
         begin, end = map(int, segment.name.removeprefix("edits_").split("-"))
         if begin <= last_txid and end >= first_txid:
             yield segment

@@ -9,8 +9,14 @@ import pytest
 from tests.invalidation.channel.fake_cluster import FakeCluster, staged
 from tests.invalidation.virtual_time import VirtualLoop
 
-IN_REAL_TIME = ("filters/", "test_namenodes.py")
-"""These talk to a real NameNode as well."""
+IN_REAL_TIME = (
+    "filters/",
+    "journal/test_directory.py",
+    "journal/test_finalized.py",
+    "journal/test_source.py",
+    "test_namenodes.py",
+)
+"""These talk to servers as well, or have threads."""
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], AbstractEventLoop]]:

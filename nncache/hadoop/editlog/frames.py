@@ -153,5 +153,72 @@ def read_frames(
     return Frames(tuple(frames), at, Stop.PADDING if at < size else Stop.END)
 
 
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A finalized segment of a journal: a file with these transactions, all of which are in the log for good.
+
+    A JournalNode finalizes what a majority has (Journal.finalizeLogSegment).
+    """
+
+    first_txid: int
+    last_txid: int
+
+
+class SegmentReader:
+    """The frames of a finalized segment whose bytes arrive in pieces.
+
+    It holds the bytes of one frame that is not whole. Sans-I/O.
+    """
+
+    def __init__(self, segment: Segment) -> None:
+        """Read it from its first byte on."""
+        self._last_txid = segment.last_txid
+        self._through_txid = segment.first_txid - 1  # the last frame that was returned
+        self._rest = bytearray()  # bytes that are no whole frame yet
+        self._wanted = HEADER_BYTES  # as many bytes are needed before anything can be read
+        self.layout_version = 0
+        """Known with the first frames; 0 before."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the last frame was returned; what follows it means nothing."""
+        return self._through_txid == self._last_txid
+
+    def receive(self, data: bytes) -> tuple[Frame, ...]:
+        """Take the next bytes, and return the frames that are whole now.
+
+        Raises MalformedEditsError: as `read_header` and `read_frames`, or this is another segment.
+        """
+        self._rest += data
+        if self.is_complete or len(self._rest) < self._wanted:
+            return ()
+        held, start = bytes(self._rest), 0
+        if not self.layout_version:
+            layout_version = read_header(held)
+            if layout_version is None:
+                raise MalformedEditsError("the header of a finalized segment is not written")
+            self.layout_version, start = layout_version, HEADER_BYTES
+        found = read_frames(held, start, after_txid=self._through_txid)
+        self._rest = bytearray(held[found.offset :])
+        if found.frames:
+            self._through_txid = found.frames[-1].txid
+        if self._through_txid > self._last_txid or (found.stop is Stop.PADDING and not self.is_complete):
+            raise MalformedEditsError(
+                f"the segment ends with transaction {self._through_txid}, and not with {self._last_txid}"
+            )
+        self._wanted = self._wanted_of_frame()
+        return found.frames
+
+    def _wanted_of_frame(self) -> int:
+        """Return the size of the frame with which the rest begins, or what is needed to know it."""
+        if len(self._rest) < _START.size or self.is_complete:
+            return _START.size
+        _, length, _ = _START.unpack_from(self._rest)
+        size = int(length) + _NOT_IN_LENGTH
+        if not len(self._rest) < size <= MAX_FRAME_BYTES:
+            raise MalformedEditsError(f"the frame after transaction {self._through_txid} is damaged")
+        return size
+
+
 def _is_fill(data: bytes, start: int) -> bool:
     return not data[start:].strip(_FILL)

@@ -8,7 +8,7 @@ and 3.5.0.
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.hadoop.editlog.frames import Frame, Stop, read_segment
+from nncache.hadoop.editlog.frames import Frame, Segment, Stop, read_segment
 from nncache.hadoop.errors import MalformedEditsError, MalformedReplyError, RemoteCallError
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.rpc.connection import Method, RpcConnection
@@ -17,6 +17,7 @@ from nncache.hadoop.rpc.proto import journal_pb2 as pb
 _PROTOCOL: Final = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"
 _GET_JOURNALED_EDITS: Final = Method(_PROTOCOL, "getJournaledEdits", is_repeatable=True)
 _GET_JOURNAL_STATE: Final = Method(_PROTOCOL, "getJournalState", is_repeatable=True)
+_GET_EDIT_LOG_MANIFEST: Final = Method(_PROTOCOL, "getEditLogManifest", is_repeatable=True)
 
 _NEWER_TXID: Final = "NewerTxnIdException"
 _CACHE_MISS: Final = "JournaledEditsCache$CacheMissException"
@@ -39,7 +40,15 @@ class JournalState:
     """What a JournalNode says of one journal."""
 
     promised_epoch: int  # grows with each NameNode that becomes active
-    http_port: int  # of the JournalNode's web server
+    web: str  # the URL of the JournalNode's web server
+
+
+@dataclass(frozen=True, slots=True)
+class EditLogManifest:
+    """The finalized segments that one JournalNode has."""
+
+    segments: tuple[Segment, ...]  # in order
+    web: str  # the URL of the web server where they are
 
 
 class JournalNodeRpc:
@@ -110,11 +119,41 @@ class JournalNodeRpc:
         reply = await self._connection.call(
             _GET_JOURNAL_STATE, request, pb.GetJournalStateResponse, self._timeout_s
         )
-        return JournalState(reply.last_promised_epoch, reply.http_port)
+        return JournalState(reply.last_promised_epoch, self._web(reply))
+
+    async def manifest(self, since_txid: int) -> EditLogManifest:
+        """Return the finalized segments that end with `since_txid` or later.
+
+        Raises RemoteCallError: IllegalStateException where an open segment is left over beside a finalized one.
+        """
+        request = pb.GetEditLogManifestRequest(
+            jid=self._journal,
+            since_txid=since_txid,
+            in_progress_ok=False,  # an open segment would be scanned, and what is in it is not in the log for good
+            name_service_id=self._nameservice,
+        )
+        reply = await self._connection.call(
+            _GET_EDIT_LOG_MANIFEST, request, pb.GetEditLogManifestResponse, self._timeout_s
+        )
+        segments = (
+            Segment(log.start_txid, log.end_txid)
+            for log in reply.manifest.logs
+            if not log.is_in_progress and log.start_txid <= log.end_txid
+        )
+        return EditLogManifest(tuple(sorted(segments, key=lambda each: each.first_txid)), self._web(reply))
 
     async def close(self) -> None:
         """Close the connection; calls under way fail, later ones as well."""
         await self._connection.close()
+
+    def _web(self, reply: pb.GetJournalStateResponse | pb.GetEditLogManifestResponse) -> str:
+        """Return the URL that a reply names, by the host that is configured (IPCLoggerChannel.getHttpServerURI).
+
+        A JournalNode names its HTTP port, and its HTTPS port where it serves HTTPS alone.
+        """
+        host, _, _ = self._connection.address.rpartition(":")
+        scheme = "https" if reply.from_url.startswith(b"https:") else "http"
+        return f"{scheme}://{host}:{reply.http_port}"
 
 
 def _decoded(reply: pb.GetJournaledEditsResponse, since_txid: int, address: str) -> JournaledEdits:

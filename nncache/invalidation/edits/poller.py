@@ -34,7 +34,7 @@ from nncache.invalidation.errors import (
 )
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
 from nncache.invalidation.same_namespace import PASSING, unavailable
-from nncache.invalidation.settings import NAMENODE, PollingSettings
+from nncache.invalidation.settings import INOTIFY, PollingSettings
 from nncache.invalidation.stats import ChannelStats
 
 UNREADABLE_S = 10.0
@@ -81,7 +81,7 @@ class PolledEdits:
         )
         self._probed_at = -math.inf  # when the pool was last asked to probe for that
         self._woken = asyncio.Event()  # ends a wait for the next poll
-        self._counts = ChannelStats(source=NAMENODE)
+        self._counts = ChannelStats(source=INOTIFY)
 
     @property
     def term(self) -> int:

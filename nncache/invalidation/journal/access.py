@@ -4,9 +4,11 @@ getJournaledEdits proves nothing: a journal that is not there is made in memory,
 Source: GetJournalEditServlet of Hadoop 2.10.2 to 3.5.0, which compares the namespace before it looks for a segment.
 """
 
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final
+from typing import Final, TypeVar
 
 import aiohttp
 from yarl import URL
@@ -21,6 +23,7 @@ from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.remote_exception import Verdict
 from nncache.invalidation.errors import ChannelUnavailableError, NotPermittedError, WrongNamespaceError
 from nncache.invalidation.settings import EditsSettings
+from nncache.net.answer_timeout import answer_timeout
 from nncache.net.http_failure import why_unanswered
 
 ANSWER_S: Final = 2.0
@@ -33,8 +36,18 @@ _CACHE_OFF: Final = "journal edits cache is not enabled"
 _NOT_FORMATTED: Final = "JournalNotFormattedException"
 _NOT_FOUND: Final = "No edit log found"
 _OTHER_NAMESPACE: Final = "This node has namespaceId"
+_UNAUTHORIZED: Final = "is not authorized for protocol"
+_WHO_MAY: Final = (
+    "on a secured cluster with hadoop.security.authorization a JournalNode serves the NameNodes' principal on this "
+    "very host alone (dfs.namenode.kerberos.principal), and security.qjournal.service.protocol.acl"
+)
 _FIRST_BYTES: Final = 4096
 """Of a reply, in which its message is."""
+
+_PIECE_BYTES: Final = 64 * 1024
+"""At most, of a segment's file that is read at a time: about 800 transactions."""
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +87,8 @@ def journal_access(
     )
 
 
-async def see_same_journal(access: JournalAccess, address: str, storage: tuple[int, str]) -> None:
-    """Return if the journal at this JournalNode's web server, host:port, is of the namespace of `storage`.
+async def see_same_journal(access: JournalAccess, web: str, storage: tuple[int, str]) -> None:
+    """Return if the journal at this JournalNode's web server, a URL, is of the namespace of `storage`.
 
     That is the namespace's id and the id of its cluster, as a NameNode says them.
 
@@ -84,45 +97,84 @@ async def see_same_journal(access: JournalAccess, address: str, storage: tuple[i
         NotPermittedError: The JournalNode shows its edits to NameNodes only, and we are none.
         ChannelUnavailableError: It does not say.
     """
+    async with _get_journal(access, web, _NO_SEGMENT, storage) as reply:
+        body = (await _in_time(reply.content.read(_FIRST_BYTES))).decode(errors="replace")
+        if reply.status != HTTPStatus.NOT_FOUND or _NOT_FOUND not in body:
+            raise ChannelUnavailableError(f"/getJournal at {reply.url.authority} answers {reply.status}")
+
+
+async def read_segment_file(
+    access: JournalAccess, web: str, first_txid: int, storage: tuple[int, str]
+) -> AsyncGenerator[bytes, None]:
+    """Yield the file of the finalized segment that begins with this transaction, in pieces of bounded size.
+
+    Raises: as `see_same_journal`, and ChannelUnavailableError where the JournalNode does not send it to its end.
+    """
+    async with _get_journal(access, web, first_txid, storage) as reply:
+        if reply.status != HTTPStatus.OK:
+            raise ChannelUnavailableError(
+                f"/getJournal at {reply.url.authority} answers {reply.status} for the segment from {first_txid} on"
+            )
+        while piece := await _in_time(reply.content.read(_PIECE_BYTES)):
+            yield piece
+
+
+@asynccontextmanager
+async def _get_journal(
+    access: JournalAccess, web: str, first_txid: int, storage: tuple[int, str]
+) -> AsyncIterator[aiohttp.ClientResponse]:
+    """Yield the reply of /getJournal, which does not refuse the caller or the namespace; translate what goes wrong."""
     namespace_id, cluster_id = storage
+    url = URL(web) / "getJournal"
     query = {
         "jid": access.journal.journal_id,
-        "segmentTxId": str(_NO_SEGMENT),
+        "segmentTxId": str(first_txid),
         "storageInfo": f"0:{namespace_id}:0:{cluster_id}",  # neither layout nor creation time is compared
+        "inProgressOk": "false",
     }
-    url = URL(access.web.url(address)) / "getJournal" % query
+    address = url.authority
     try:
         async with (
             aiohttp.ClientSession(
-                timeout=aiohttp.ClientTimeout(total=ANSWER_S),
+                timeout=aiohttp.ClientTimeout(total=None),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 middlewares=()
                 if access.identity is None
                 else (WebLogin(access.identity, (address,), timeout_s=ANSWER_S),),
             ) as session,
-            session.get(url, allow_redirects=False, ssl=access.web.ssl) as reply,
+            await _in_time(session.get(url % query, allow_redirects=False, ssl=access.web.ssl)) as reply,
         ):
-            status = reply.status
-            body = (await reply.content.read(_FIRST_BYTES)).decode(errors="replace")
+            if reply.status in {HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED}:
+                body = (await _in_time(reply.content.read(_FIRST_BYTES))).decode(errors="replace")
+                raise _refused(access, address, storage, reply.status, body)
+            yield reply
     except TimeoutError as exc:
         raise ChannelUnavailableError(f"{address}: no answer in {ANSWER_S:g} s") from exc
     except (aiohttp.ClientError, OSError) as exc:
         raise ChannelUnavailableError(f"{address}: {why_unanswered(exc)}") from exc
     except KerberosError as exc:
         raise NotPermittedError(f"{address}: {exc}") from exc
-    if status == HTTPStatus.NOT_FOUND and _NOT_FOUND in body:
-        return
-    if status == HTTPStatus.FORBIDDEN and _OTHER_NAMESPACE in body:
-        raise WrongNamespaceError(
+
+
+async def _in_time(answer: Awaitable[_T]) -> _T:
+    """Wait for the next bytes of a JournalNode. Raises TimeoutError."""
+    async with answer_timeout(ANSWER_S):
+        return await answer
+
+
+def _refused(
+    access: JournalAccess, address: str, storage: tuple[int, str], status: int, body: str
+) -> ChannelUnavailableError:
+    if _OTHER_NAMESPACE in body:
+        namespace_id, cluster_id = storage
+        return WrongNamespaceError(
             f"journal {access.journal.journal_id} at {address} is of another namespace than the NameNodes serve "
             f"(id {namespace_id} of cluster {cluster_id}): see dfs.namenode.shared.edits.dir and shared_edits_dir"
         )
-    if status in {HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED}:
-        raise NotPermittedError(
-            f"/getJournal at {address} answers {status} to this service: it wants a principal of a NameNode, or one "
-            "whose short name is that of the JournalNode's own user (hadoop.security.auth_to_local)"
-        )
-    raise ChannelUnavailableError(f"/getJournal at {address} answers {status}")
+    return NotPermittedError(
+        f"/getJournal at {address} answers {status} to this service: it wants a principal of a NameNode, or one "
+        "whose short name is that of the JournalNode's own user (hadoop.security.auth_to_local)"
+    )
 
 
 async def why_unreadable(access: JournalAccess, address: str, storage: tuple[int, str]) -> str:
@@ -130,7 +182,7 @@ async def why_unreadable(access: JournalAccess, address: str, storage: tuple[int
     rpc = access.rpc(address)
     try:
         state = await rpc.state()
-        await see_same_journal(access, f"{address.rpartition(':')[0]}:{state.http_port}", storage)
+        await see_same_journal(access, state.web, storage)
         await rpc.edits(_NO_SEGMENT, 1)
     except (HadoopError, ChannelUnavailableError) as exc:
         return str(explained(exc))
@@ -139,27 +191,32 @@ async def why_unreadable(access: JournalAccess, address: str, storage: tuple[int
     return ""
 
 
+def unreadable(text: str, troubles: Sequence[Exception], nodes: int) -> ChannelUnavailableError:
+    """Return the error of a journal of which too few of its JournalNodes can be read, of the kind that most have."""
+    whole = f"{text}: " + "; ".join(dict.fromkeys(map(str, troubles)))
+    for kind in (WrongNamespaceError, NotPermittedError):
+        if sum(isinstance(trouble, kind) for trouble in troubles) * 2 > nodes:
+            return kind(whole)
+    return ChannelUnavailableError(whole)
+
+
 def explained(exc: Exception) -> Exception:
     """Translate the border's error about a JournalNode, with what to do about it."""
-    if not isinstance(exc, HadoopError):
-        return exc
-    if isinstance(exc, RemoteCallError):
-        if exc.verdict is Verdict.ACCESS_CONTROL:
-            return NotPermittedError(
-                f"{exc}; on a secured cluster with hadoop.security.authorization a JournalNode serves the NameNodes' "
-                "principal on this very host alone (dfs.namenode.kerberos.principal), and security.qjournal.service."
-                "protocol.acl"
-            )
-        if _CACHE_OFF in exc.remote.message:
+    match exc:
+        case RemoteCallError(verdict=Verdict.ACCESS_CONTROL):
+            return NotPermittedError(f"{exc}; {_WHO_MAY}")
+        case RpcAuthenticationError():
+            return NotPermittedError(f"{exc}; {_WHO_MAY}" if _UNAUTHORIZED in str(exc) else str(exc))
+        case RemoteCallError() if _CACHE_OFF in exc.remote.message:
             return ChannelUnavailableError(
                 f"{exc.address}: set dfs.ha.tail-edits.in-progress to true in the JournalNode's hdfs-site.xml, and "
                 "restart it"
             )
-        if exc.remote.exception == _NOT_FORMATTED:
+        case RemoteCallError() if exc.remote.exception == _NOT_FORMATTED:
             return ChannelUnavailableError(
                 f"{exc.address} has no such journal: see dfs.namenode.shared.edits.dir and shared_edits_dir, or have "
                 "the journal formatted (hdfs namenode -initializeSharedEdits)"
             )
-    if isinstance(exc, RpcAuthenticationError):
-        return NotPermittedError(str(exc))
-    return ChannelUnavailableError(str(exc))
+        case HadoopError():
+            return ChannelUnavailableError(str(exc))
+    return exc

@@ -1,82 +1,352 @@
-"""Which source of edits is read: the JournalNodes where they can be read, else the NameNode."""
+"""Which source of edits is read: the best that can be read, at any time."""
 
+import asyncio
 import logging
-from collections.abc import Callable
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
+from nncache.invalidation.backoff import SETTLED_S, Backoff
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.edits.source import EditsRead, EditsSource
-from nncache.invalidation.errors import ChannelUnavailableError, GapKind, MissingEventsError
+from nncache.invalidation.errors import (
+    ChannelUnavailableError,
+    GapKind,
+    MissingEventsError,
+    WrongNamespaceError,
+)
 from nncache.invalidation.journal.access import JournalAccess
+from nncache.invalidation.journal.directory import DirectoryEdits
+from nncache.invalidation.journal.overlap import Overlap
 from nncache.invalidation.journal.source import JournalEdits
 from nncache.invalidation.namenodes import NameNodes
-from nncache.invalidation.settings import AUTO, JOURNALNODES, EditsSettings, PollingSettings
-from nncache.invalidation.stats import ChannelStats
+from nncache.invalidation.settings import (
+    AUTO,
+    JOURNALNODES,
+    EditsSettings,
+    PollingSettings,
+)
+from nncache.invalidation.stats import ChannelStats, JournalStats
+
+AWAY_S: Final = 1.0
+"""A source that has not answered for so long is replaced, where there is another."""
+
+FIRST_TRIAL_S: Final = 1.0
+"""A better source is tried so long after it could not be read, and each time later up to LAST_TRIAL_S."""
+
+LAST_TRIAL_S: Final = 60.0
+
+TRIAL_S: Final = 15.0
+"""How long a better source may take to catch up with the one in use."""
+
+GO_ON_S: Final = 10.0
+"""How long another source is waited for when one can no longer be read; then the run ends."""
 
 _log = logging.getLogger(__name__)
 
 
-class AutoEdits:
-    """The JournalNodes' edits in each run that they can serve, else the NameNode's; an `EditsSource`.
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A source, and what log lines call it."""
 
-    The choice is made when a run begins, and again when one has ended. A run on the NameNode goes on for as long as it
-    can: it ends with a failover, or when the process does.
+    name: str
+    source: EditsSource
+
+
+class AutoEdits:
+    """The best source that can be read, at each moment of a run; an `EditsSource`.
+
+    A run begins with the best source that can be read. Meanwhile better ones are tried in the background, and take over
+    as `Overlap` says. When the one in use cannot be read any more, and that is no discontinuity of the log, the run
+    goes on with another after the last transaction that was returned. A transaction id has one content for as long as
+    the term lasts; all sources of a run are of one term.
+
+    Invariants:
+        A1  What follows in a run continues what was returned, whichever source it comes from.
+        A2  Coverage is what the source in use said, of transactions that are returned with it or were before.
+        A3  A read that is cancelled has lost nothing: no await is between the end of a source's `read` and the return
+            of what it brought, and a change-over that was cancelled is made by the next read.
     """
 
-    def __init__(self, journal: JournalEdits, polled: PolledEdits) -> None:
-        self._journal = journal
-        self._polled = polled
-        self._source: EditsSource = polled  # of the run
-        self._said = ""  # the last log line about the choice: the same is said once
+    def __init__(
+        self,
+        choices: Sequence[Choice],
+        clock: Callable[[], float],
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """Choose among these; the best comes first, and the last is the one that is always there."""
+        self._choices = tuple(choices)
+        self._clock = clock
+        self._chance = chance  # spreads retries apart
+        self._term = 0  # of the run
+        self._current: Choice | None = None  # the one in use; None outside a run
+        self._through_txid: int | None = (
+            None  # up to which the run has returned everything; None: not known yet
+        )
+        self._is_durable = False  # no NameNode can lose a transaction up to there
+        self._lost: tuple[float, Exception] | None = None  # since when the one in use cannot be read, and why
+        self._tasks: asyncio.TaskGroup | None = None  # from the first run on
+        self._trying: asyncio.Task[None] | None = None  # tries better ones
+        self._trial: tuple[Choice, Overlap] | None = None  # the one that is tried
+        self._returned = asyncio.Event()  # something was returned
+        self._reading: asyncio.Timeout | None = (
+            None  # ends a read of the one in use when another can take over
+        )
+        self._backoff = Backoff(FIRST_TRIAL_S, LAST_TRIAL_S)  # of trials
+        self._taken_at = -math.inf  # when the one in use was taken
+        self._said = (
+            ""  # the last log line of a run's beginning, or of a trial in vain: the same is said once
+        )
 
     @property
     def term(self) -> int:
         """The term of the active NameNode whose edits are read; 0 outside a run."""
-        return self._source.term
+        return 0 if self._current is None else self._term
 
     async def start(self, after_txid: int | None) -> None:
-        """Begin a run of the better source that can be read; raises what the other raises."""
+        """Begin a run of the best source that can be read; raises what the last one raises."""
         self.stop()
-        try:
-            await self._journal.start(after_txid)
-        except MissingEventsError as exc:
-            if exc.kind is not GapKind.PURGED:
-                raise
-            reason = str(exc)
-        except ChannelUnavailableError as exc:
-            reason = str(exc)
-        else:
-            self._source = self._journal
-            self._say("edits are read from the JournalNodes")
-            return
-        self._source = self._polled
-        await self._polled.start(after_txid)
-        self._say(f"edits are read from the NameNode (inotify) and not from the JournalNodes: {reason}")
+        await self._trial_ended()
+        if self._tasks is None:
+            tasks = asyncio.TaskGroup()
+            await tasks.__aenter__()
+            self._tasks = tasks
+        why_not = ""
+        for choice in self._choices:
+            try:
+                await choice.source.start(after_txid)
+            except (MissingEventsError, ChannelUnavailableError) as exc:
+                is_gap = isinstance(exc, MissingEventsError) and exc.kind is not GapKind.PURGED
+                if choice is self._choices[-1] or is_gap:
+                    raise
+                why_not += f" and not from {choice.name}: {exc}"
+            else:
+                break
+        self._term = choice.source.term
+        self._through_txid, self._is_durable = after_txid, after_txid is not None
+        said = f"edits are read from {choice.name}{why_not}"
+        if said != self._said:
+            _log.info("%s", said)
+            self._said = said
+        self._use(choice)
 
     def stop(self) -> None:
         """End the run; without one do nothing."""
-        self._source.stop()
+        self._current = self._lost = None
+        self._end_trial()
+        for choice in self._choices:
+            choice.source.stop()
 
     async def shut_down(self) -> None:
         """Give up what outlasts the runs."""
-        await self._journal.shut_down()
-        await self._polled.shut_down()
+        self.stop()
+        tasks, self._tasks = self._tasks, None
+        if tasks is not None:
+            await tasks.__aexit__(None, None, None)
+        for choice in self._choices:
+            await choice.source.shut_down()
 
     async def read(self) -> EditsRead:
-        """Return what comes next; see the source of the run."""
-        return await self._source.read()
+        """Return what comes next.
+
+        Raises:
+            MissingEventsError: continuity is lost.
+            ChannelUnavailableError: no source can be read any more.
+        """
+        while True:
+            current = self._current
+            if current is None:
+                raise ChannelUnavailableError("the source was not started")
+            if self._lost is not None:
+                await self._go_on(current, *self._lost)
+                continue
+            read = self._taken_over(current)
+            if read is not None:
+                return read
+            reading = asyncio.timeout(None)
+            try:
+                async with reading:
+                    self._reading = reading
+                    read = await current.source.read()
+            except TimeoutError:
+                if not reading.expired():
+                    raise
+                continue  # another can take over
+            except (MissingEventsError, ChannelUnavailableError) as exc:
+                if current is self._choices[-1] or self._through_txid is None or _ends_run(exc):
+                    raise
+                self._lost = self._clock(), exc
+                continue
+            finally:
+                self._reading = None
+            self._note(read)
+            if self._trial is not None:
+                self._trial[1].returned(read)
+            return read
 
     def wake(self) -> None:
         """Ask for the next `read` to return soon."""
-        self._source.wake()
+        if self._current is not None:
+            self._current.source.wake()
 
     def stats(self) -> ChannelStats:
-        """Return the figures of the source of the run."""
-        return self._source.stats()
+        """Return the figures of all sources, each over all runs."""
+        figures = [choice.source.stats() for choice in self._choices]
+        in_use = figures[-1 if self._current is None else self._choices.index(self._current)]
+        journal = next((each.journal for each in figures if each.source == JOURNALNODES), JournalStats())
+        return replace(figures[-1], source=in_use.source, journal=journal)
 
-    def _say(self, text: str) -> None:
-        if text != self._said:
-            self._said = text
-            _log.info("%s", text)
+    # -- another source in a run ------------------------------------------------------------------------------------
+
+    async def _go_on(self, lost: Choice, since: float, why: Exception) -> None:
+        """Begin a source that is not as good after what was returned.
+
+        Raises:
+            MissingEventsError, ChannelUnavailableError: none can be begun, and the run ends.
+        """
+        self._end_trial()
+        await self._trial_ended()
+        lost.source.stop()
+        backoff = Backoff()
+        while True:
+            for choice in self._choices[self._choices.index(lost) + 1 :]:
+                try:
+                    await choice.source.start(self._through_txid)
+                except (MissingEventsError, ChannelUnavailableError) as exc:
+                    is_late = self._clock() - since >= GO_ON_S
+                    if _may_pass(exc) and not is_late:
+                        continue
+                    if _ends_run(exc):
+                        raise
+                    if choice is self._choices[-1] and (is_late or isinstance(exc, MissingEventsError)):
+                        raise
+                else:
+                    self._check_term(choice)
+                    self._lost = None
+                    self._change_over(choice, f" and not from {lost.name}: {why}")
+                    return
+            await asyncio.sleep(backoff.failed(self._chance()))
+
+    def _taken_over(self, current: Choice) -> EditsRead | None:
+        """Return the first read of a better source that takes over; None if none can."""
+        if self._trial is None or not self._trial[1].is_ready:
+            return None
+        choice, overlap = self._trial
+        read = overlap.take()
+        self._end_trial()
+        current.source.stop()
+        self._change_over(choice)
+        self._note(read)
+        return read
+
+    def _change_over(self, choice: Choice, why_not: str = "") -> None:
+        _log.info("edits after transaction %d are read from %s%s", self._through_txid, choice.name, why_not)
+        self._use(choice)
+        choice.source.wake()  # what the one before was asked for is asked of this one
+
+    def _use(self, choice: Choice) -> None:
+        """Use a source, and try those that are better."""
+        now = self._clock()
+        if now - self._taken_at >= SETTLED_S:
+            self._backoff.succeeded()
+        self._current, self._taken_at = choice, now
+        if choice is self._choices[0]:
+            return
+        if not self._backoff.failures:
+            self._backoff.failed(self._chance())  # just now: that one is not tried again at once
+        assert self._tasks is not None
+        self._trying = self._tasks.create_task(self._try_better(choice), name="try better sources of edits")
+
+    def _note(self, read: EditsRead) -> None:
+        self._through_txid, self._is_durable = read.through_txid, read.is_durable
+        self._returned.set()
+
+    def _check_term(self, choice: Choice) -> None:
+        if choice.source.term != self._term:
+            raise MissingEventsError(
+                f"the active NameNode is another one or was restarted: term {choice.source.term} after {self._term}"
+            )
+
+    # -- trials in the background -----------------------------------------------------------------------------------
+
+    async def _try_better(self, current: Choice) -> None:
+        """Try the sources that are better than the one in use until one takes over, which ends this task."""
+        while True:
+            await asyncio.sleep(self._backoff.failed(self._chance()))
+            for choice in self._choices[: self._choices.index(current)]:
+                try:
+                    why_not = await self._try(choice)
+                except (MissingEventsError, ChannelUnavailableError) as exc:
+                    why_not = str(exc)
+                except TimeoutError:
+                    why_not = f"it did not catch up in {TRIAL_S:g} s"
+                except Exception:  # noqa: BLE001 - the run goes on with the one in use
+                    _log.exception("internal error in reading from %s", choice.name)
+                    why_not = "internal error"
+                choice.source.stop()
+                said = f"edits are not read from {choice.name} yet: {why_not}"
+                if said != self._said:
+                    _log.info("%s", said)
+                    self._said = said
+
+    async def _try(self, choice: Choice) -> str:
+        """Have a source catch up with the one in use, so that it can take over; return why it cannot."""
+        while self._through_txid is None or not self._is_durable:
+            await self._next_returned()
+        overlap = Overlap(self._through_txid)
+        self._trial = trial = choice, overlap
+        try:
+            async with asyncio.timeout(TRIAL_S):
+                await choice.source.start(overlap.through_txid)
+                self._check_term(choice)
+                while not overlap.trouble:
+                    if overlap.is_ready:
+                        self._end_reading()
+                        await self._next_returned()
+                    else:
+                        overlap.read(await choice.source.read())
+            return overlap.trouble
+        finally:
+            if self._trial is trial:
+                self._trial = None
+
+    async def _next_returned(self) -> None:
+        self._returned.clear()
+        await self._returned.wait()
+
+    def _end_reading(self) -> None:
+        """Have a read of the one in use end at once: it may wait for something that does not come."""
+        reading, self._reading = self._reading, None
+        if reading is not None:
+            reading.reschedule(asyncio.get_running_loop().time())
+
+    def _end_trial(self) -> None:
+        self._trial = None
+        if self._trying is not None:
+            self._trying.cancel()
+
+    async def _trial_ended(self) -> None:
+        """Return when a trial that was ended has let go of its source."""
+        if self._trying is not None:
+            await asyncio.wait([self._trying])
+            self._trying = None
+
+
+def _ends_run(exc: Exception) -> bool:
+    """Whether the log is not the one that was followed, or cannot be read by any source."""
+    if isinstance(exc, MissingEventsError):
+        return exc.kind is not GapKind.PURGED
+    return isinstance(exc, WrongNamespaceError)
+
+
+def _may_pass(exc: Exception) -> bool:
+    """Whether the log only seems to end before what was returned.
+
+    That most JournalNodes have an edit is known here before the NameNode knows it (FSEditLog.logSync).
+    """
+    return isinstance(exc, MissingEventsError) and exc.kind is GapKind.WENT_BACK
 
 
 def edits_of(
@@ -90,11 +360,20 @@ def edits_of(
 ) -> EditsSource:
     """Return the source of edits that the settings name; see `JournalEdits` for `at_first_sight`."""
     polled = PolledEdits(namenodes, polling, clock)
-    if access is None or settings.edits_source not in {AUTO, JOURNALNODES}:
-        if settings.edits_source == AUTO:
-            _log.info(
-                "edits are read from the NameNode (inotify): no JournalNodes are known, see shared_edits_dir"
-            )
+    away_s = AWAY_S if settings.edits_source == AUTO else None
+    choices: list[Choice] = []
+    if access is not None:
+        journal = JournalEdits(namenodes, access, clock, at_first_sight=at_first_sight, away_s=away_s)
+        choices.append(Choice("the JournalNodes", journal))
+    if settings.directory:
+        directory = DirectoryEdits(namenodes, settings.directory, clock, away_s=away_s)
+        choices.append(Choice(settings.directory, directory))
+    if settings.edits_source != AUTO:
+        return choices[0].source if choices else polled
+    if not choices:
+        _log.info(
+            "edits are read from the NameNode (inotify): no JournalNodes are known and no directory, see "
+            "shared_edits_dir and edits_dir"
+        )
         return polled
-    journal = JournalEdits(namenodes, access, clock, at_first_sight=at_first_sight)
-    return journal if settings.edits_source == JOURNALNODES else AutoEdits(journal, polled)
+    return AutoEdits((*choices, Choice("the NameNode (inotify)", polled)), clock)

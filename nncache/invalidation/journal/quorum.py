@@ -160,6 +160,12 @@ class JournalQuorum:
             node.as_of, node.last_txid = asked_at, max(node.shown, default=0)
         return Found(seen, *self._durable())
 
+    def caught_up(self, shown: Iterable[Shown], now: float) -> Found:
+        """Take what follows on the position from finalized segments: it is in the log, whatever JournalNodes show."""
+        taken = tuple(each for each in shown if each.frame.txid > self.through_txid)
+        seen = self._first_seen(taken, now)
+        return Found(seen, taken, sum(map(self._move_over, taken)))
+
     @property
     def fresh_as_of(self) -> float | None:
         """As of when all that was acknowledged was returned as `seen`; None while that is not known."""
@@ -219,7 +225,13 @@ class JournalQuorum:
             if agreed is None:
                 return tuple(taken), discarded
             taken.append(agreed)
-            self.through_txid = txid
-            discarded += len(self._seen.pop(txid)) - 1
+            discarded += self._move_over(agreed)
             for shown in counting:
                 shown.pop(txid, None)
+
+    def _move_over(self, taken: Shown) -> int:
+        """Move the position over what follows on it; return how many other versions of that were seen."""
+        self.through_txid = taken.frame.txid
+        for node in self._nodes.values():
+            node.is_missing = False
+        return len(self._seen.pop(self.through_txid)) - 1

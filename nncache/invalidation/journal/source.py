@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import math
 import random
 from collections.abc import Callable, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -15,16 +17,12 @@ from nncache.hadoop.errors import HadoopError, NoActiveNameNodeError
 from nncache.hadoop.events import EventBatch
 from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.edits.source import EditsRead
-from nncache.invalidation.errors import (
-    ChannelUnavailableError,
-    GapKind,
-    MissingEventsError,
-    NotPermittedError,
-    WrongNamespaceError,
-)
+from nncache.invalidation.errors import ChannelUnavailableError, GapKind, MissingEventsError
 from nncache.invalidation.follower.probing import Probing
-from nncache.invalidation.journal.access import JournalAccess, explained, see_same_journal
-from nncache.invalidation.journal.quorum import Discontinued, JournalQuorum, Shown
+from nncache.invalidation.journal.access import JournalAccess, explained, see_same_journal, unreadable
+from nncache.invalidation.journal.finalized import FinalizedSegments
+from nncache.invalidation.journal.quorum import Discontinued, Found, JournalQuorum, Shown
+from nncache.invalidation.journal.segments import Taken
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
 from nncache.invalidation.same_namespace import see_same_namespace, unavailable
 from nncache.invalidation.settings import JOURNALNODES
@@ -57,6 +55,7 @@ class _Node:
     same_over: int = 0  # the connection at whose other end the journal was found to be this namespace's
     trouble: Exception | None = None  # why its answers do not count
     last_txid: int = 0  # the last transaction that it is known to have
+    heard_at: float = -math.inf  # when its last answer that counts came, or it was last not asked on purpose
 
 
 @dataclass(slots=True)
@@ -68,20 +67,37 @@ class _Run:
     term: int
     storage: tuple[int, str]  # ids of the namespace and of its cluster
     first_txid: int  # what is before it is not returned
+    begun_after: int  # the position at which it began
+    needed_txid: int  # the position at which it can be used
     is_durable: bool  # no NameNode can lose a transaction up to the position
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
     news: asyncio.Event = field(default_factory=asyncio.Event)  # there may be something to return
     woken: asyncio.Event = field(default_factory=asyncio.Event)  # ends the waits for the next polls
     batches: list[EventBatch] = field(default_factory=list)  # read, but not returned yet
+    room: asyncio.Event = field(default_factory=asyncio.Event)  # they were returned
+    is_catching_up: bool = False  # finalized segments are read
     end: Exception | None = None  # why nothing can follow
     fresh_as_of: float | None = None  # as returned last
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it can be used: answers of a majority count, or finalized segments are read."""
+        quorum = self.quorum
+        return quorum.through_txid >= self.needed_txid and (
+            quorum.is_quorate or quorum.through_txid > self.begun_after
+        )
+
+    def cancel(self) -> None:
+        """Ask no JournalNode any more."""
+        for task in self.tasks:
+            task.cancel()
 
 
 class JournalEdits:
     """Edits from JournalNodes; an `nncache.invalidation.edits.source.EditsSource`.
 
-    A run begins at a position of the NameNode's log, and ends with another epoch, another active NameNode, or where
-    the caches of a majority do not hold what comes next. What is no longer in caches is not read from segments.
+    A run begins at a position of the NameNode's log, and ends with another epoch or another active NameNode. What the
+    caches of too few hold is read from finalized segments; a run ends where it is in the open segment alone.
 
     Invariants:
         J1  With `at_first_sight` a transaction is returned as soon as one JournalNode shows it, in each version that
@@ -91,6 +107,8 @@ class JournalEdits:
             namespace of the NameNodes. With several NameNodes it is no later than the last probe that found exactly
             one active: what one that is cut off answers must not be covered.
         J3  A read that is cancelled has lost nothing.
+        J4  What a process has returned as in the log is compared once with the log of a new epoch, the last
+            `MAX_REMEMBERED` transactions of it; a difference ends the run (GapKind.WENT_BACK).
     """
 
     def __init__(
@@ -100,14 +118,19 @@ class JournalEdits:
         clock: Callable[[], float],
         *,
         at_first_sight: bool,
+        away_s: float | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
+        """Read these JournalNodes; a run ends when a majority has not answered for `away_s` (None: it waits)."""
         self._namenodes = namenodes
         self._access = access
         self._clock = clock
         self._at_first_sight = at_first_sight
+        self._away_s = away_s
         self._chance = chance  # spreads retries apart
         self._nodes = tuple(_Node(address, access.rpc(address)) for address in access.journal.addresses)
+        self._finalized = FinalizedSegments(access, {node.address: node.rpc for node in self._nodes})
+        self._taken = Taken()
         self._has_peers = len(namenodes.namenodes) > 1
         self._tasks: asyncio.TaskGroup | None = None  # from the first run on
         self._run: _Run | None = None
@@ -125,10 +148,12 @@ class JournalEdits:
         contains all up to there.
 
         Raises:
-            ChannelUnavailableError: no active NameNode, or no majority of JournalNodes; says why not.
+            ChannelUnavailableError: no active NameNode, or no majority of JournalNodes, or what comes next is in no
+                cache and in no finalized segment yet; says why not.
             NotPermittedError: a majority does not let this service read.
             WrongNamespaceError: the journal is of another namespace, or the NameNode's addresses are.
-            MissingEventsError: `after_txid` is in the caches of too few, or the active NameNode changed meanwhile.
+            MissingEventsError: what follows on `after_txid` is purged, or the log has lost what was read from it
+                (WENT_BACK), or the active NameNode changed meanwhile.
         """
         self.stop()
         try:
@@ -146,15 +171,23 @@ class JournalEdits:
             first_txid = (end_txid if after_txid is None else after_txid) + 1
             # The last transaction is read once more: a transaction that is written need not be in the log for good.
             position = first_txid - 2 if after_txid is None and not self._at_first_sight else first_txid - 1
-            run = _Run(
-                JournalQuorum(self._access.journal.addresses, position),
-                probing,
-                active.term,
-                storage,
-                first_txid,
-                is_durable=after_txid is not None,
-            )
+            is_durable = after_txid is not None
+
+            def run_after(position: int, needed_txid: int) -> _Run:
+                quorum = JournalQuorum(self._access.journal.addresses, position)
+                return _Run(
+                    quorum, probing, active.term, storage, first_txid, position, needed_txid, is_durable
+                )
+
+            self._taken.resume(after_txid)
+            run, since = run_after(position, position), None
             await self._begin(run)
+            if run.quorum.epoch is not None and run.end is None:
+                since = self._taken.compare_from(run.quorum.epoch)
+            if since is not None:
+                run.cancel()
+                run = run_after(since - 1, position)
+                await self._begin(run)
         except BaseException:
             probing.stop()
             self.stop()
@@ -163,9 +196,10 @@ class JournalEdits:
             return
         probing.stop()
         self.stop()
-        if isinstance(run.end, MissingEventsError) and run.end.kind is GapKind.PURGED:
-            raise MissingEventsError(
-                str(run.end), GapKind.PURGED, first_txid=first_txid, last_txid=max(end_txid, first_txid)
+        if since is not None and isinstance(run.end, MissingEventsError) and run.end.kind is GapKind.PURGED:
+            self._taken.resume(None)
+            raise ChannelUnavailableError(
+                f"what was read cannot be compared any more: {run.end}"
             ) from run.end
         raise run.end
 
@@ -174,8 +208,7 @@ class JournalEdits:
         run, self._run = self._run, None
         if run is not None:
             run.probing.stop()
-            for task in run.tasks:
-                task.cancel()
+            run.cancel()
 
     async def shut_down(self) -> None:
         """End the run, and the connections to the JournalNodes."""
@@ -192,6 +225,7 @@ class JournalEdits:
         Raises:
             MissingEventsError: continuity is lost.
             WrongNamespaceError: the RPC address of the NameNode leads to another namespace than the HTTP address.
+            ChannelUnavailableError: no majority has answered for `away_s`.
         """
         while True:
             run = self._run
@@ -206,6 +240,7 @@ class JournalEdits:
             fresh_as_of = self._fresh_as_of(run)
             if run.batches or seen is not None or fresh_as_of != run.fresh_as_of:
                 batches, run.batches = tuple(run.batches), []
+                run.room.set()
                 run.fresh_as_of = fresh_as_of
                 return EditsRead(
                     batches,
@@ -214,7 +249,7 @@ class JournalEdits:
                     run.is_durable,
                     None if seen is None else seen.as_of,
                 )
-            await run.news.wait()
+            await self._await_news(run)
 
     def wake(self) -> None:
         """Coverage as of now is waited for: poll now, and have the pool probe soon."""
@@ -256,23 +291,22 @@ class JournalEdits:
         ]
         run.tasks.append(self._tasks.create_task(self._await_probes(run), name="await probes of NameNodes"))
         try:
-            async with asyncio.timeout(START_S):
-                while not run.quorum.is_quorate and run.end is None:
+            async with asyncio.timeout(START_S) as deadline:
+                while not run.has_begun and run.end is None:
+                    if run.is_catching_up:
+                        deadline.reschedule(None)  # each step of it has its own
                     run.news.clear()
                     await run.news.wait()
         except TimeoutError as exc:
             raise self._no_majority(run) from exc
+        for node in self._nodes:
+            node.heard_at = self._clock()
 
     def _no_majority(self, run: _Run) -> ChannelUnavailableError:
         """Return the error of a journal of which too few JournalNodes can be read."""
         troubles = [node.trouble for node in self._nodes if node.trouble is not None]
-        text = f"{len(run.quorum.counting)} of {len(self._nodes)} JournalNodes can be read: " + "; ".join(
-            dict.fromkeys(map(str, troubles))
-        )
-        for kind in (WrongNamespaceError, NotPermittedError):
-            if sum(isinstance(trouble, kind) for trouble in troubles) * 2 > len(self._nodes):
-                return kind(text)
-        return ChannelUnavailableError(text)
+        count = len(self._nodes)
+        return unreadable(f"{len(run.quorum.counting)} of {count} JournalNodes can be read", troubles, count)
 
     async def _await_probes(self, run: _Run) -> None:
         """Have `read` look when the pool knows more."""
@@ -280,17 +314,35 @@ class JournalEdits:
             await run.probing.wait()
             run.news.set()
 
+    async def _await_news(self, run: _Run) -> None:
+        """Return when there may be something to return, or a majority may be away."""
+        if self._away_s is None:
+            await run.news.wait()
+            return
+        heard_at = sorted((node.heard_at for node in self._nodes), reverse=True)[len(self._nodes) // 2]
+        wait_s = heard_at + self._away_s - self._clock()
+        if wait_s <= 0:
+            if run.quorum.is_quorate:
+                raise ChannelUnavailableError(f"most JournalNodes have not answered for {self._away_s:g} s")
+            raise self._no_majority(run)
+        try:
+            async with asyncio.timeout(wait_s):
+                await run.news.wait()
+        except TimeoutError:
+            return
+
     async def _follow(self, run: _Run, node: _Node) -> None:
         """Poll one JournalNode; whatever it does holds up no other."""
         backoff = Backoff()
         while run.end is None:
             wait_s = POLL_INTERVAL_S
             try:
-                if len(run.batches) < MAX_WAITING and await self._poll(run, node):
+                if len(run.batches) >= MAX_WAITING:
+                    node.heard_at = self._clock()
+                elif await self._poll(run, node):
                     wait_s = 0.0
             except CacheMissError as exc:
                 self._failed(node, exc)
-                self._heed(run, run.quorum.missed(node.address))
                 wait_s = backoff.failed(self._chance())
             except (HadoopError, ChannelUnavailableError) as exc:
                 self._failed(node, explained(exc))
@@ -315,8 +367,16 @@ class JournalEdits:
         connection = rpc.connection_id
         if connection != node.same_over or quorum.needs_epoch(node.address, self._clock(), EPOCH_INTERVAL_S):
             connection = await self._ask_epoch(run, node)
-        sent_at = self._clock()
-        edits = await rpc.edits(quorum.next_txid, MAX_TRANSACTIONS)
+        sent_at, next_txid = self._clock(), quorum.next_txid
+        try:
+            edits = await rpc.edits(next_txid, MAX_TRANSACTIONS)
+        except CacheMissError:
+            # Else others have shown it meanwhile.
+            missed = quorum.missed(node.address) if next_txid == quorum.next_txid else None
+            if missed is not None and quorum.epoch is not None and not run.is_catching_up:
+                await self._catch_up(run, missed)
+                return True
+            raise
         replied_at = self._clock()
         if rpc.connection_id != connection:
             raise ChannelUnavailableError(f"{node.address}: the connection changed under a call")
@@ -328,14 +388,52 @@ class JournalEdits:
             now=replied_at,
             is_whole=is_whole,
         )
+        if node.address in quorum.counting:
+            node.heard_at = replied_at
         self._counts.polls += 1
         self._counts.poll_s += replied_at - sent_at
-        self._counts.discarded += found.discarded
         if edits.frames:
             node.last_txid = edits.frames[-1].txid
-        run.is_durable = run.is_durable or bool(found.durable)
-        run.batches += self._decoded(found.seen if self._at_first_sight else found.durable, run.first_txid)
+        self._take(run, found)
         return not is_whole
+
+    async def _catch_up(self, run: _Run, missed: Discontinued) -> None:
+        """Read from finalized segments what too few have in their caches; the run ends if there is nothing to read."""
+        _log.info("%s; finalized segments are read", missed.reason)
+        run.is_catching_up = True
+        run.news.set()
+        first_txid = run.quorum.next_txid
+        segments = self._finalized.read(first_txid, run.storage)
+        try:
+            async with aclosing(segments):
+                async for shown in segments:
+                    self._take(run, run.quorum.caught_up(shown, self._clock()))
+                    run.news.set()
+                    while len(run.batches) >= MAX_WAITING:
+                        run.room.clear()
+                        await run.room.wait()
+                    if run.end is not None:
+                        return
+        except (ChannelUnavailableError, MissingEventsError) as exc:
+            run.end = run.end or exc
+            return
+        finally:
+            run.is_catching_up = False
+        if run.quorum.next_txid == first_txid:
+            run.end = run.end or ChannelUnavailableError(
+                f"{missed.reason}, and in no finalized segment yet: hdfs dfsadmin -rollEdits ends the open one, as a "
+                "standby does every dfs.ha.log-roll.period"
+            )
+            return
+        _log.info("transactions %d to %d were in finalized segments", first_txid, run.quorum.through_txid)
+
+    def _take(self, run: _Run, found: Found) -> None:
+        """Have `read` return what was found, unless it shows that the log is another one."""
+        self._counts.discarded += found.discarded
+        run.is_durable = run.is_durable or bool(found.durable)
+        if not self._at_first_sight and run.quorum.epoch is not None:
+            self._heed(run, self._taken.take(run.quorum.epoch, found.durable))
+        run.batches += self._decoded(found.seen if self._at_first_sight else found.durable, run.first_txid)
 
     async def _ask_epoch(self, run: _Run, node: _Node) -> int:
         """Learn the epoch of a JournalNode, and of a new connection also where it leads; return the connection."""
@@ -343,8 +441,7 @@ class JournalEdits:
         state = await node.rpc.state()
         connection = node.rpc.connection_id
         if connection != node.same_over:
-            host = node.address.rpartition(":")[0]
-            await see_same_journal(self._access, f"{host}:{state.http_port}", run.storage)
+            await see_same_journal(self._access, state.web, run.storage)
             node.same_over = connection
         self._heed(run, run.quorum.promised(node.address, state.promised_epoch, asked_at))
         return connection

@@ -1,10 +1,21 @@
 """nncache/hadoop/editlog/frames.py."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nncache.hadoop.editlog.frames import Frame, Frames, Stop, read_frames, read_header, read_segment
+from nncache.hadoop.editlog.frames import (
+    Frame,
+    Frames,
+    Segment,
+    SegmentReader,
+    Stop,
+    read_frames,
+    read_header,
+    read_segment,
+)
 from nncache.hadoop.errors import MalformedEditsError
 from tests.hadoop.editlog.segments import LAYOUT, PADDING, frame, header
 
@@ -148,3 +159,42 @@ def test_the_first_frame_follows_on_what_was_read() -> None:
     assert read_frames(FRAMES[1], after_txid=7).frames[0].txid == 8
     with pytest.raises(MalformedEditsError, match="transaction 8 at byte 0 follows on transaction 5"):
         read_frames(FRAMES[1], after_txid=5)
+
+
+def _received(*pieces: bytes, last_txid: int = 11) -> tuple[SegmentReader, tuple[Frame, ...]]:
+    reader = SegmentReader(Segment(7, last_txid))
+    return reader, tuple(each for piece in pieces for each in reader.receive(piece))
+
+
+@given(st.lists(st.integers(0, len(SEGMENT)), max_size=12), st.sampled_from((b"", PADDING * 40, b"anything")))
+@example(list(range(len(SEGMENT))), b"")
+def test_a_finalized_segment_may_arrive_in_pieces(cuts: list[int], behind: bytes) -> None:
+    """The frames are those of the whole, wherever it is cut; what is behind the last one means nothing."""
+    ends = [0, *sorted(cuts), len(SEGMENT)]
+    pieces = [SEGMENT[start:end] for start, end in pairwise(ends)]
+    reader, frames = _received(*pieces, *(bytes((each,)) for each in behind))
+    assert frames == read_segment(SEGMENT)[1].frames
+    assert (reader.layout_version, reader.is_complete) == (LAYOUT, True)
+
+
+def test_a_finalized_segment_without_its_end_is_not_complete() -> None:
+    """The frames before it are returned."""
+    reader, frames = _received(SEGMENT[:-1])
+    assert (len(frames), reader.is_complete) == (4, False)
+
+
+@pytest.mark.parametrize(
+    ("data", "last_txid", "says"),
+    [
+        (PADDING * 9, 11, "header of a finalized segment is not written"),
+        (SEGMENT + PADDING, 12, "ends with transaction 11, and not with 12"),
+        (SEGMENT, 10, "ends with transaction 11, and not with 10"),
+        (header() + FRAMES[1], 11, "transaction 8 at byte 8 follows on transaction 6"),
+        (SEGMENT[:-1] + b"x", 11, "the frame after transaction 10 is damaged"),
+        (header() + FRAMES[0][:1] + b"\xff" * 40, 11, "the frame after transaction 6 is damaged"),
+    ],
+)
+def test_another_finalized_segment_is_an_error(data: bytes, last_txid: int, says: str) -> None:
+    """No write is under way in it: nothing is waited for that cannot come."""
+    with pytest.raises(MalformedEditsError, match=says):
+        _received(data, last_txid=last_txid)

@@ -202,6 +202,28 @@ def test_a_cache_that_has_it_again_counts_again() -> None:
     assert one.missed("jn2") is None
 
 
+def test_what_is_in_no_cache_is_known_of_one_position_only() -> None:
+    """It may be in the caches where the position has come to meanwhile."""
+    one = quorum()
+    one.missed("jn1")
+    answer(one, "jn2", shown(11))
+    answer(one, "jn3", shown(11))
+    assert one.through_txid == 11
+    assert one.missed("jn2") is None
+
+
+def test_finalized_segments_move_the_position() -> None:
+    """What they hold is in the log; what was seen before is not seen again, and another version is discarded."""
+    one = quorum()
+    answer(one, "jn1", shown(11), shown(12, "other"))
+    one.missed("jn2")
+    final = (shown(10), shown(11), shown(12), shown(13))
+    assert one.caught_up(final, NOW) == Found(final[2:], final[1:], discarded=1)
+    assert one.next_txid == 14
+    assert one.missed("jn3") is None
+    assert answer(one, "jn1", shown(13)) == Found((), ())
+
+
 @pytest.mark.parametrize("nodes", [3, 5])
 def test_no_history_leads_to_a_wrong_conclusion(nodes: int) -> None:
     """Crashes, restarts, failovers, partitions: what is taken is in the log, and what is fresh is complete."""

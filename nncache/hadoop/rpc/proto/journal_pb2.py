@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&nncache/hadoop/rpc/proto/journal.proto\x12\x12nncache.hadoop.rpc\"\x1f\n\tJournalId\x12\x12\n\nidentifier\x18\x01 \x02(\t\"\x85\x01\n\x18GetJournaledEditsRequest\x12*\n\x03jid\x18\x01 \x02(\x0b\x32\x1d.nncache.hadoop.rpc.JournalId\x12\x12\n\nsince_txid\x18\x02 \x02(\x04\x12\x10\n\x08max_txns\x18\x03 \x02(\r\x12\x17\n\x0fname_service_id\x18\x04 \x01(\t\"@\n\x19GetJournaledEditsResponse\x12\x11\n\ttxn_count\x18\x01 \x02(\r\x12\x10\n\x08\x65\x64it_log\x18\x02 \x01(\x0c\"]\n\x16GetJournalStateRequest\x12*\n\x03jid\x18\x01 \x02(\x0b\x32\x1d.nncache.hadoop.rpc.JournalId\x12\x17\n\x0fname_service_id\x18\x02 \x01(\t\"[\n\x17GetJournalStateResponse\x12\x1b\n\x13last_promised_epoch\x18\x01 \x02(\x04\x12\x11\n\thttp_port\x18\x02 \x02(\r\x12\x10\n\x08\x66rom_url\x18\x03 \x01(\x0c')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&nncache/hadoop/rpc/proto/journal.proto\x12\x12nncache.hadoop.rpc\"\x1f\n\tJournalId\x12\x12\n\nidentifier\x18\x01 \x02(\t\"\x85\x01\n\x18GetJournaledEditsRequest\x12*\n\x03jid\x18\x01 \x02(\x0b\x32\x1d.nncache.hadoop.rpc.JournalId\x12\x12\n\nsince_txid\x18\x02 \x02(\x04\x12\x10\n\x08max_txns\x18\x03 \x02(\r\x12\x17\n\x0fname_service_id\x18\x04 \x01(\t\"@\n\x19GetJournaledEditsResponse\x12\x11\n\ttxn_count\x18\x01 \x02(\r\x12\x10\n\x08\x65\x64it_log\x18\x02 \x01(\x0c\"]\n\x16GetJournalStateRequest\x12*\n\x03jid\x18\x01 \x02(\x0b\x32\x1d.nncache.hadoop.rpc.JournalId\x12\x17\n\x0fname_service_id\x18\x02 \x01(\t\"[\n\x17GetJournalStateResponse\x12\x1b\n\x13last_promised_epoch\x18\x01 \x02(\x04\x12\x11\n\thttp_port\x18\x02 \x02(\r\x12\x10\n\x08\x66rom_url\x18\x03 \x01(\x0c\"\x8c\x01\n\x19GetEditLogManifestRequest\x12*\n\x03jid\x18\x01 \x02(\x0b\x32\x1d.nncache.hadoop.rpc.JournalId\x12\x12\n\nsince_txid\x18\x02 \x02(\x04\x12\x16\n\x0ein_progress_ok\x18\x04 \x01(\x08\x12\x17\n\x0fname_service_id\x18\x05 \x01(\t\"M\n\rRemoteEditLog\x12\x12\n\nstart_txid\x18\x01 \x02(\x04\x12\x10\n\x08\x65nd_txid\x18\x02 \x02(\x04\x12\x16\n\x0eis_in_progress\x18\x03 \x01(\x08\"H\n\x15RemoteEditLogManifest\x12/\n\x04logs\x18\x01 \x03(\x0b\x32!.nncache.hadoop.rpc.RemoteEditLog\"~\n\x1aGetEditLogManifestResponse\x12;\n\x08manifest\x18\x01 \x02(\x0b\x32).nncache.hadoop.rpc.RemoteEditLogManifest\x12\x11\n\thttp_port\x18\x02 \x02(\r\x12\x10\n\x08\x66rom_url\x18\x03 \x01(\x0c')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,4 +41,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETJOURNALSTATEREQUEST']._serialized_end=390
   _globals['_GETJOURNALSTATERESPONSE']._serialized_start=392
   _globals['_GETJOURNALSTATERESPONSE']._serialized_end=483
+  _globals['_GETEDITLOGMANIFESTREQUEST']._serialized_start=486
+  _globals['_GETEDITLOGMANIFESTREQUEST']._serialized_end=626
+  _globals['_REMOTEEDITLOG']._serialized_start=628
+  _globals['_REMOTEEDITLOG']._serialized_end=705
+  _globals['_REMOTEEDITLOGMANIFEST']._serialized_start=707
+  _globals['_REMOTEEDITLOGMANIFEST']._serialized_end=779
+  _globals['_GETEDITLOGMANIFESTRESPONSE']._serialized_start=781
+  _globals['_GETEDITLOGMANIFESTRESPONSE']._serialized_end=907
 # @@protoc_insertion_point(module_scope)

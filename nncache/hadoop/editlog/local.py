@@ -1,0 +1,205 @@
+"""Read the edit log in a NameNode's own directory while the NameNode writes it. Blocking: for a thread.
+
+Source: NNStorage, FileJournalManager and EditLogFileOutputStream of Hadoop 2.7.7 to 3.5.0. An open segment,
+`edits_inprogress_FIRST`, is allocated ahead; when it ends it is cut off behind its last transaction and renamed to
+`edits_FIRST-LAST`. Its file descriptor stays good.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+from typing import Final, NamedTuple
+
+from nncache.hadoop.editlog.frames import HEADER_BYTES, Frame, Frames, Stop, read_frames, read_header
+from nncache.hadoop.namespace import Namespace
+
+END_LOG_SEGMENT: Final = 23
+"""The opcode of the last transaction of a segment, unless its writer died."""
+
+_LOOK_BYTES: Final = 1 << 20
+_SETTLED_NS: Final = 1_000_000_000
+"""A directory that has changed less long ago may change again at the same time, as far as its clock tells."""
+
+_PROPERTY: Final = re.compile(r"(?m)^(?P<key>\w+)=(?P<value>.*)$")
+_ESCAPED: Final = re.compile(r"\\(.)")
+_NAME: Final = re.compile(r"edits_(?:(?P<first>\d{19})-(?P<last>\d{19})|inprogress_(?P<open>\d{19}))")
+
+
+class LocalFrames(NamedTuple):
+    """Transactions that follow on each other, with the layout version of their segment."""
+
+    layout_version: int
+    frames: tuple[Frame, ...]
+
+
+class PurgedSegmentError(Exception):
+    """What comes next is in no segment of the directory, and later transactions are, behind `last_txid`."""
+
+    def __init__(self, last_txid: int) -> None:
+        super().__init__(last_txid)
+        self.last_txid = last_txid
+
+
+def read_version(directory: Path) -> Namespace | None:
+    """Return the namespace that the file VERSION of a directory of a NameNode names; None if it names none.
+
+    Raises OSError: it cannot be read.
+    """
+    text = (directory / "VERSION").read_text(encoding="latin-1")  # java.util.Properties
+    said = {match["key"]: _ESCAPED.sub(r"\1", match["value"].strip()) for match in _PROPERTY.finditer(text)}
+    if "clusterID" not in said or "blockpoolID" not in said:
+        return None
+    return Namespace(said["clusterID"], said["blockpoolID"])
+
+
+class _Segment(NamedTuple):
+    first_txid: int
+    last_txid: int | None  # None: it is open, or was left open
+    path: Path
+
+
+class LogDirectory:
+    """The log of one directory, read from a position on.
+
+    Invariants:
+        L1  `look` returns each transaction after the position once, in order, and moves the position over these only.
+        L2  What it returns is on the disk: the reader itself has it written (fdatasync).
+    """
+
+    def __init__(self, directory: Path, after_txid: int) -> None:
+        """Read what follows on this transaction; `directory` is the `current` of one of `dfs.namenode.edits.dir`."""
+        self._directory = directory
+        self._position = after_txid
+        self.through_txid: int | None = None
+        """The position, once it was found in the directory."""
+        self._lock = Lock()  # a descriptor is not closed under a look
+        self._is_closed = False
+        self._file: int | None = None  # descriptor of the segment that is read
+        self._first_txid = 0  # of that segment
+        self.last_txid = 0
+        """The last transaction that was read, also before the position; 0 for none."""
+        self._layout_version: int | None = None  # of it, once its header is written
+        self._offset = 0  # in it, where the next frame begins
+        self._listed_at = -1  # the modification time of the directory (ns) when it was listed last in vain
+        self._gap: tuple[int, int] | None = None  # what is missing, as it seemed at the last look
+
+    def look(self) -> tuple[LocalFrames, bool]:
+        """Return the next transactions, none where there are none yet, and whether there may be more at once.
+
+        Raises:
+            PurgedSegmentError: the next one is not there, and later ones are.
+            MalformedEditsError: the file is damaged there, or was read amid a write.
+            OSError: the directory, or a file in it, cannot be read.
+        """
+        try:
+            with self._lock:
+                return self._look()
+        finally:
+            if self._is_closed:
+                self.close()  # it could not under this look
+
+    def close(self) -> None:
+        """Close the file; under a look, which may take long on a bad disk, when it has ended."""
+        self._is_closed = True
+        if self._lock.acquire(blocking=False):
+            try:
+                self._close()
+            finally:
+                self._lock.release()
+
+    def _look(self) -> tuple[LocalFrames, bool]:
+        if self._is_closed or (self._file is None and not self._open_next()):
+            return LocalFrames(0, ()), False
+        found, more = self._read()
+        if found.frames or more:
+            return found, more
+        return found, self._open_next()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _read(self) -> tuple[LocalFrames, bool]:
+        """Read the segment on."""
+        assert self._file is not None
+        if self._layout_version is None:
+            self._layout_version = read_header(os.pread(self._file, HEADER_BYTES, 0))
+            if self._layout_version is None:
+                return LocalFrames(0, ()), False
+            self._offset = HEADER_BYTES
+        read = self._read_frames(self._file)
+        if not read.frames:
+            return LocalFrames(self._layout_version, ()), False
+        self._offset += read.offset
+        self.last_txid = read.frames[-1].txid
+        frames = tuple(frame for frame in read.frames if frame.txid > self._position)
+        if frames:
+            os.fdatasync(self._file)
+        if self.last_txid >= self._position:
+            self.through_txid = self._position = self.last_txid
+        if read.frames[-1].opcode == END_LOG_SEGMENT:
+            self._close()
+        return LocalFrames(self._layout_version, frames), read.stop is not Stop.PADDING
+
+    def _read_frames(self, file: int) -> Frames:
+        size = _LOOK_BYTES
+        while True:
+            data = os.pread(file, size, self._offset)
+            read = read_frames(data, after_txid=self.last_txid)
+            if read.frames or read.stop is not Stop.TORN or len(data) < size:
+                return read
+            size *= 2  # a frame that is longer than that
+
+    def _open_next(self) -> bool:
+        """Open the segment that holds the next transaction, if it is another one; return whether there is one.
+
+        What is missing is found twice before it is believed: segments end and begin while the directory is listed.
+        """
+        changed_at = self._directory.stat().st_mtime_ns
+        if changed_at == self._listed_at:
+            return False
+        next_txid = self._position + 1
+        segments = sorted(
+            _segments(self._directory), key=lambda each: (each.first_txid, each.last_txid is not None)
+        )
+        holding = [
+            each
+            for each in segments
+            if each.first_txid <= next_txid and (each.last_txid is None or each.last_txid >= next_txid)
+        ]
+        found = holding[-1] if holding else None
+        if found is not None and (self._first_txid == 0 or found.first_txid > self._first_txid):
+            try:
+                file = os.open(found.path, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:  # it has been renamed
+                return False
+            self._close()
+            self._file = file
+            self._first_txid, self.last_txid = found.first_txid, found.first_txid - 1
+            self._layout_version = self._gap = None
+            return True
+        if found is not None and found.last_txid is not None:
+            return False  # the one that is read has more by now
+        later = [each.first_txid for each in segments if each.first_txid > next_txid]
+        gap = (next_txid, later[0] - 1) if later else None
+        if gap is not None and gap == self._gap:
+            raise PurgedSegmentError(gap[1])
+        self._gap = gap
+        if gap is None and time.time_ns() - changed_at > _SETTLED_NS:
+            self._listed_at = changed_at
+        return False
+
+
+def _segments(directory: Path) -> Iterator[_Segment]:
+    for name in (path.name for path in directory.iterdir()):
+        if (match := _NAME.fullmatch(name)) is None:
+            continue
+        first, last, still_open = match.group("first", "last", "open")
+        if still_open is None:
+            yield _Segment(int(first), int(last), directory / name)
+        else:
+            yield _Segment(int(still_open), None, directory / name)

@@ -1,0 +1,324 @@
+"""A source of edits beside a NameNode: the directory in which it keeps its log."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from nncache.hadoop.editlog.batches import batch_of
+from nncache.hadoop.editlog.local import LocalFrames, LogDirectory, PurgedSegmentError, read_version
+from nncache.hadoop.editlog.ops import decode_op
+from nncache.hadoop.election_view import Active
+from nncache.hadoop.errors import MalformedEditsError, NoActiveNameNodeError
+from nncache.hadoop.events import EventBatch
+from nncache.hadoop.namespace import Namespace
+from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.errors import (
+    ChannelUnavailableError,
+    GapKind,
+    MissingEventsError,
+    NotPermittedError,
+    WrongNamespaceError,
+)
+from nncache.invalidation.follower.probing import Probing
+from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
+from nncache.invalidation.same_namespace import see_same_namespace
+from nncache.invalidation.settings import DIRECTORY
+from nncache.invalidation.stats import ChannelStats
+
+LOOK_INTERVAL_S: Final = 0.025
+"""Between two looks into the directory."""
+
+MAX_WAITING: Final = 50_000
+"""Transactions with changes that may wait to be returned; beyond that the directory is not looked into."""
+
+START_S: Final = 5.0
+"""How long it may take to read up to the end of the NameNode's log when a run begins."""
+
+DAMAGED_S: Final = 2.0
+"""An error in the bytes is of a read amid a write, unless it stays for so long."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Run:
+    """What one run has read."""
+
+    log: LogDirectory
+    probing: Probing
+    term: int
+    through_txid: int  # the position
+    batches: list[EventBatch] = field(default_factory=list)  # read, but not returned yet
+    news: asyncio.Event = field(default_factory=asyncio.Event)  # there may be something to return
+    woken: asyncio.Event = field(default_factory=asyncio.Event)  # ends the wait for the next look
+    end: Exception | None = None  # why nothing can follow
+    fresh_as_of: float | None = None  # as returned last
+    behind_since: float | None = None  # since when the NameNode's log is known to have more
+    tasks: tuple[asyncio.Task[None], ...] = ()
+
+
+class DirectoryEdits:
+    """Edits from a NameNode's own directory; an `nncache.invalidation.edits.source.EditsSource`.
+
+    With HA it is written behind the JournalNodes, by the active NameNode alone. A NameNode goes on without a directory
+    that it cannot write, and says so nowhere but in its log; so does one that is not the active one.
+
+    Invariants:
+        K1  Each transaction is returned once, in order, and is on the disk (`LogDirectory`).
+        K2  Coverage is that of a probe whose transaction was read: all that was acknowledged before it is in the log
+            of the NameNode up to there. A directory that is not written any more covers nothing.
+        K3  A read that is cancelled has lost nothing.
+    """
+
+    def __init__(
+        self, namenodes: NameNodes, directory: str, clock: Callable[[], float], *, away_s: float | None = None
+    ) -> None:
+        """Read `directory`; a run ends when it is behind the log for `away_s` (None: it waits)."""
+        self._namenodes = namenodes
+        self._directory = Path(directory)
+        self._clock = clock
+        self._away_s = away_s
+        self._tasks: asyncio.TaskGroup | None = None  # from the first run on
+        self._run: _Run | None = None
+
+    @property
+    def term(self) -> int:
+        """The term of the active NameNode whose edits are read; 0 outside a run."""
+        return 0 if self._run is None else self._run.term
+
+    async def start(self, after_txid: int | None) -> None:
+        """Begin a run after this (durable) transaction, or at the present end, as the active NameNode says it.
+
+        Raises:
+            ChannelUnavailableError: no active NameNode, or it does not write the directory.
+            NotPermittedError: this user may not read the directory.
+            WrongNamespaceError: the directory is of another namespace.
+            MissingEventsError: what follows on `after_txid` is purged, or the active NameNode changed meanwhile.
+        """
+        self.stop()
+        try:
+            active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
+        except NoActiveNameNodeError as exc:
+            raise ChannelUnavailableError(exc.whole) from exc
+        namespace = await see_same_namespace(self._namenodes, active)
+        if why := await asyncio.to_thread(why_no_edits, self._directory, namespace):
+            raise why
+        probing = Probing(self._namenodes, active, self._clock)
+        try:
+            await probing.begin(-1 if after_txid is None else after_txid)
+            end_txid = self._end(active)
+            begin = end_txid if after_txid is None else after_txid
+            await self._begin(
+                _Run(LogDirectory(self._directory, begin), probing, active.term, begin), end_txid
+            )
+        except BaseException:
+            probing.stop()
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End the run; without one do nothing."""
+        run, self._run = self._run, None
+        if run is not None:
+            run.probing.stop()
+            for task in run.tasks:
+                task.cancel()
+
+    async def shut_down(self) -> None:
+        """End the run."""
+        self.stop()
+        tasks, self._tasks = self._tasks, None
+        if tasks is not None:
+            await tasks.__aexit__(None, None, None)
+
+    async def read(self) -> EditsRead:
+        """Return what was read since the last read, or coverage, whichever comes first.
+
+        Raises:
+            MissingEventsError: continuity is lost.
+            WrongNamespaceError: the RPC address of the NameNode leads to another namespace than the HTTP address.
+            ChannelUnavailableError: the directory was behind the log for `away_s`, or cannot be read.
+        """
+        while True:
+            run = self._run
+            if run is None:
+                raise ChannelUnavailableError("the source was not started")
+            run.news.clear()
+            run.probing.look()
+            if run.end is not None:
+                raise run.end
+            run.probing.advance(run.through_txid)
+            seen = run.probing.take()
+            if run.batches or seen is not None:
+                batches, run.batches = tuple(run.batches), []
+                run.behind_since = None
+                if seen is not None:
+                    run.fresh_as_of = seen.as_of
+                return EditsRead(
+                    batches,
+                    run.through_txid,
+                    run.fresh_as_of,
+                    seen_as_of=None if seen is None else seen.as_of,
+                )
+            await self._await_news(run)
+
+    def wake(self) -> None:
+        """Coverage as of now is waited for: look now, and have the pool probe soon."""
+        if self._run is not None:
+            self._run.probing.want()
+            self._run.woken.set()
+
+    def stats(self) -> ChannelStats:
+        """Return the figures: no NameNode is polled."""
+        return ChannelStats(source=DIRECTORY)
+
+    def _end(self, active: Active) -> int:
+        """Return the last transaction that the active NameNode had written at the last probe."""
+        probe = self._namenodes.last_probe
+        if probe is None:
+            raise ChannelUnavailableError(f"{active.namenode.http} does not say how far its log has come")
+        return probe.txid
+
+    async def _begin(self, run: _Run, end_txid: int) -> None:
+        """Begin to look, and wait until the directory has what the NameNode's log has."""
+        if self._tasks is None:
+            tasks = asyncio.TaskGroup()
+            await tasks.__aenter__()
+            self._tasks = tasks
+        self._run = run
+        run.tasks = (
+            self._tasks.create_task(self._follow(run), name=f"read {self._directory}"),
+            self._tasks.create_task(self._await_probes(run), name="await probes of NameNodes"),
+        )
+        try:
+            async with asyncio.timeout(START_S):
+                while run.log.through_txid is None or run.log.through_txid < end_txid:
+                    if run.end is not None:
+                        raise run.end
+                    if run.batches:
+                        return  # it is read on; what it covers, probes say
+                    run.news.clear()
+                    await run.news.wait()
+        except TimeoutError as exc:
+            raise ChannelUnavailableError(_behind(self._directory, run, end_txid)) from exc
+
+    async def _await_news(self, run: _Run) -> None:
+        """Return when there may be something to return, or the directory may be behind for too long."""
+        if self._away_s is None or not run.probing.is_pending:
+            run.behind_since = None
+            await run.news.wait()
+            return
+        now = self._clock()
+        if run.behind_since is None:
+            run.behind_since = now
+        wait_s = run.behind_since + self._away_s - now
+        if wait_s <= 0:
+            probe = self._namenodes.last_probe
+            raise ChannelUnavailableError(_behind(self._directory, run, 0 if probe is None else probe.txid))
+        try:
+            async with asyncio.timeout(wait_s):
+                await run.news.wait()
+        except TimeoutError:
+            return
+
+    async def _await_probes(self, run: _Run) -> None:
+        """Have `read` look when the pool knows more."""
+        while True:
+            await run.probing.wait()
+            run.news.set()
+
+    async def _follow(self, run: _Run) -> None:
+        """Look into the directory until the run ends."""
+        damaged_since: float | None = None
+        try:
+            while run.end is None:
+                is_more = False
+                if len(run.batches) < MAX_WAITING:
+                    try:
+                        found, is_more = await asyncio.to_thread(run.log.look)
+                        self._take(run, found)
+                        damaged_since = None
+                    except MalformedEditsError as exc:
+                        damaged_since = self._clock() if damaged_since is None else damaged_since
+                        if self._clock() - damaged_since >= DAMAGED_S:
+                            raise ChannelUnavailableError(f"{self._directory}: {exc}") from exc
+                run.news.set()
+                run.woken.clear()
+                if is_more:
+                    continue
+                try:
+                    async with asyncio.timeout(LOOK_INTERVAL_S):
+                        await run.woken.wait()
+                except TimeoutError:
+                    continue
+        except PurgedSegmentError as exc:
+            run.end = MissingEventsError(
+                f"transactions {run.through_txid + 1} to {exc.last_txid} are not in {self._directory}",
+                GapKind.PURGED,
+                first_txid=run.through_txid + 1,
+                last_txid=exc.last_txid,
+            )
+        except PermissionError as exc:
+            run.end = NotPermittedError(_refused(exc))
+        except OSError as exc:
+            run.end = ChannelUnavailableError(str(exc))
+        except Exception as exc:  # noqa: BLE001 - what ends the run is raised where it is read
+            run.end = exc
+        finally:
+            run.log.close()
+            run.news.set()
+
+    def _take(self, run: _Run, found: LocalFrames) -> None:
+        for frame in found.frames:
+            batch = batch_of(decode_op(frame, found.layout_version))
+            if batch is not None:
+                run.batches.append(batch)
+        if found.frames:
+            run.through_txid = found.frames[-1].txid
+
+
+def why_no_edits(directory: Path, namespace: Namespace) -> ChannelUnavailableError | None:
+    """Return why the edits in a directory cannot be read, with what to do about it; None if they can. It blocks."""
+    try:
+        said = read_version(directory)
+        names = sorted(path for path in directory.iterdir() if path.name.startswith("edits_"))
+        if names and names[-1].exists():  # else it has been renamed
+            names[-1].open("rb").close()
+    except FileNotFoundError:
+        return ChannelUnavailableError(
+            f"{directory} has no file VERSION: edits_dir is the directory `current` in one of dfs.namenode.edits.dir "
+            "(by default dfs.namenode.name.dir) of the NameNode on this host"
+        )
+    except PermissionError as exc:
+        return NotPermittedError(_refused(exc))
+    except OSError as exc:
+        return ChannelUnavailableError(str(exc))
+    if said is None:
+        return ChannelUnavailableError(
+            f"{directory}/VERSION is not that of a NameNode: it names no block pool"
+        )
+    if said != namespace:
+        return WrongNamespaceError(f"{directory} is of namespace {said}, and the NameNodes serve {namespace}")
+    if not names:
+        return ChannelUnavailableError(
+            f"{directory} has no edits: are they in another one (dfs.namenode.edits.dir)?"
+        )
+    return None
+
+
+def _refused(exc: OSError) -> str:
+    return (
+        f"{exc}: only the OS user of the NameNode may read its directories (dfs.namenode.storage.dir.perm is 700); run "
+        "nncache as that user"
+    )
+
+
+def _behind(directory: Path, run: _Run, end_txid: int) -> str:
+    return (
+        f"the active NameNode's log has come to transaction {end_txid}, and {directory} up to "
+        f"{run.log.last_txid}: that NameNode is "
+        "on another host, keeps its edits elsewhere, or has given up this directory (see its log)"
+    )

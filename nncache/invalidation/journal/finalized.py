@@ -1,0 +1,96 @@
+"""Read the finalized segments of a journal: getEditLogManifest says where they are, /getJournal sends them."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+
+from nncache.hadoop.editlog.frames import Segment, SegmentReader
+from nncache.hadoop.editlog.journalnode import EditLogManifest, JournalNodeRpc
+from nncache.hadoop.errors import HadoopError, MalformedEditsError
+from nncache.invalidation.errors import ChannelUnavailableError, GapKind, MissingEventsError
+from nncache.invalidation.journal.access import JournalAccess, explained, read_segment_file, unreadable
+from nncache.invalidation.journal.quorum import Shown
+from nncache.invalidation.journal.segments import Located, Purged, locate
+
+
+class FinalizedSegments:
+    """The finalized segments of one journal. Any JournalNode's will do; which is asked changes when one fails."""
+
+    def __init__(self, access: JournalAccess, rpcs: Mapping[str, JournalNodeRpc]) -> None:
+        self._access = access
+        self._rpcs = rpcs  # of all JournalNodes, by address
+
+    async def read(self, txid: int, storage: tuple[int, str]) -> AsyncGenerator[tuple[Shown, ...], None]:
+        """Yield the transactions from `txid` to the end of the last finalized segment, in order, each once.
+
+        A segment is decoded while it arrives, and what is yielded fits into one piece of it. `storage` are the ids of
+        the namespace and of its cluster. Close the iterator if you leave it early.
+
+        Raises:
+            MissingEventsError: `txid` is in no segment any more (PURGED); says how far transactions are missing.
+            WrongNamespaceError, NotPermittedError, ChannelUnavailableError: too few JournalNodes can be read.
+        """
+        silent: dict[str, Exception] = {}  # JournalNodes that do not list their segments; not asked again
+        failed: dict[str, Exception] = {}  # those that did not send the segment with `txid`
+        while True:
+            manifests = await self._manifests(txid, silent)
+            listed = {address: manifest.segments for address, manifest in manifests.items()}
+            try:
+                found = locate(txid, listed, len(self._rpcs), failed)
+            except LookupError as exc:
+                raise unreadable(str(exc), [*silent.values(), *failed.values()], len(self._rpcs)) from exc
+            match found:
+                case None:
+                    return
+                case Purged(last_txid):
+                    raise MissingEventsError(
+                        f"the JournalNodes have purged transactions {txid} to {last_txid} (see "
+                        "dfs.namenode.num.extra.edits.retained)",
+                        GapKind.PURGED,
+                        first_txid=txid,
+                        last_txid=last_txid,
+                    )
+                case Located(address, segment):
+                    frames = self._read_segment(segment, address, manifests[address].web, storage)
+                    try:
+                        async with aclosing(frames):
+                            async for each in frames:
+                                if shown := tuple(one for one in each if one.frame.txid >= txid):
+                                    yield shown
+                                    txid = shown[-1].frame.txid + 1
+                                    failed.clear()
+                    except ChannelUnavailableError as exc:
+                        failed[address] = exc
+
+    async def _read_segment(
+        self, segment: Segment, address: str, web: str, storage: tuple[int, str]
+    ) -> AsyncGenerator[tuple[Shown, ...], None]:
+        """Yield all transactions of a segment, as its bytes arrive; raises ChannelUnavailableError."""
+        reader = SegmentReader(segment)
+        pieces = read_segment_file(self._access, web, segment.first_txid, storage)
+        async with aclosing(pieces):
+            try:
+                async for piece in pieces:
+                    frames = reader.receive(piece)
+                    yield tuple(Shown(reader.layout_version, frame) for frame in frames)
+                    if reader.is_complete:
+                        return
+            except MalformedEditsError as exc:
+                raise ChannelUnavailableError(f"{address}: {exc}") from exc
+        raise ChannelUnavailableError(f"{address}: the segment from {segment.first_txid} on is cut off")
+
+    async def _manifests(self, since_txid: int, silent: dict[str, Exception]) -> dict[str, EditLogManifest]:
+        """Ask all JournalNodes but those in `silent`, and put those there that fail."""
+        addresses = [address for address in self._rpcs if address not in silent]
+        replies = await asyncio.gather(
+            *(self._rpcs[address].manifest(since_txid) for address in addresses), return_exceptions=True
+        )
+        manifests: dict[str, EditLogManifest] = {}
+        for address, reply in zip(addresses, replies, strict=True):
+            if isinstance(reply, EditLogManifest):
+                manifests[address] = reply
+            elif isinstance(reply, HadoopError):
+                silent[address] = explained(reply)
+            else:
+                raise reply
+        return manifests

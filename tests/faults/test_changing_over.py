@@ -1,0 +1,162 @@
+"""The source `auto` of an HA pair whose JournalNodes are cut off from their reader alone, and come back."""
+
+import random
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from nncache.testbed import Cluster, ClusterSpec, Relay
+from nncache.testbed.process import ServerProcess
+from tests.cluster import HADOOP, make_directory
+from tests.inotify.edit_log import events_between
+from tests.inotify.subscriber_log import Begins, subscriber_log
+from tests.inotify.verdict import Verdict, judge
+from tests.inotify.workload import Workload
+from tests.patience import until
+from tests.real.beside import beside
+from tests.real.faults import Break, broken
+from tests.real.proxied_cluster import ProxiedCluster, Where, was_forwarded
+from tests.real.stand import proxied
+from tests.service import Service
+
+pytestmark = pytest.mark.timeout(240)
+
+TOP = "/changing-over"
+WRITERS = 3
+SETTLED_S = 5.5
+"""A source that is read for longer than 5 s before it is lost is tried again after a second."""
+
+ON_JOURNALNODES = re.compile(r"edits (after transaction \d+ )?are read from the JournalNodes")
+ON_INOTIFY = re.compile(r"edits (after transaction \d+ )?are read from the NameNode")
+FLUSHES = "nncache_cache_flushes_total"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An HA pair, and what leads from its reader to each of the three JournalNodes."""
+
+    cluster: Cluster
+    relays: tuple[Relay, ...]
+
+    @property
+    def polling(self) -> dict[str, str]:
+        """The settings of the reader."""
+        addresses = ";".join(relay.address for relay in self.relays)
+        journal = self.cluster.shared_edits_dir.rpartition("/")[2]
+        return {"edits_source": "auto", "shared_edits_dir": f"qjournal://{addresses}/{journal}"}
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Pair]:
+    """One whose first NameNode is active."""
+    spec = ClusterSpec(
+        hadoop_version=HADOOP,
+        ha=True,
+        journalnodes=3,
+        with_zookeeper=True,
+        overrides={"dfs.ha.tail-edits.in-progress": "true"},
+    )
+    with ExitStack() as running:
+        cluster = running.enter_context(Cluster.start(spec))
+        make_directory(cluster, TOP)
+        relays = tuple(running.enter_context(Relay(each.rpc)) for each in cluster.journalnodes)
+        yield Pair(cluster, relays)
+
+
+def said(process: ServerProcess, line: re.Pattern[str]) -> int:
+    """Return how often a daemon has said it."""
+    return len(line.findall(process.log.read_text(encoding="utf-8")))
+
+
+def change_over(process: ServerProcess, relays: Sequence[Relay], way: Break, apart_s: float) -> None:
+    """Cut the JournalNodes off until another source is read, and some time more; then have them read again."""
+    before = said(process, ON_INOTIFY), said(process, ON_JOURNALNODES)
+    with broken(relays, way):
+        until(lambda: said(process, ON_INOTIFY) > before[0])
+        time.sleep(apart_s)
+    until(lambda: said(process, ON_JOURNALNODES) > before[1])
+
+
+def published(pair: Pair, times: int, seed: int) -> Verdict:
+    """Have a publisher change over so often under load; judge what its filter's subscriber was told."""
+    cluster, chance = pair.cluster, random.Random(seed)
+    below = f"{TOP}/{seed}"
+    service = Service.of(cluster)
+    service.add("f0", f"{below}/*/*/*")
+    with ExitStack() as running:
+        publisher = running.enter_context(service.publisher(**pair.polling))
+        publisher.await_publishing()
+        until(lambda: said(publisher.process, ON_JOURNALNODES))
+        subscriber = running.enter_context(service.subscriber("f0"))
+        with ExitStack() as load:
+            for number in range(WRITERS):
+                workload = Workload(f"{below}/{number}", seed + number)
+                load.enter_context(beside(partial(workload.run, cluster)))
+            for _ in range(times):
+                cut = chance.sample(pair.relays, chance.choice((2, 3)))
+                time.sleep(chance.uniform(SETTLED_S, SETTLED_S + 1.0))
+                change_over(publisher.process, cut, chance.choice((Break.CUT, Break.SILENT)), chance.random())
+        last = f"{below}/end/a/x"
+        make_directory(cluster, last)
+        subscriber.await_that(lambda it: any(each.get("path") == last for each in it.events()), "ends")
+        told = subscriber_log(subscriber.lines())
+        takeovers = said(publisher.process, ON_INOTIFY), said(publisher.process, ON_JOURNALNODES)
+        assert takeovers == (times, times + 1), publisher.process.last_words()
+    began = next(item.after for item in told if isinstance(item, Begins))
+    matches = re.compile(rf"{below}/[^/]+/[^/]+/[^/]+")
+    log = events_between(cluster, began + 1, 1 << 62, below)
+    return judge(told, [event for event in log if any(map(matches.fullmatch, event.paths))])
+
+
+def test_a_publisher_loses_nothing_and_repeats_nothing(pair: Pair) -> None:
+    """What a filter's subscriber is told is what the NameNode's log has, each event once."""
+    verdict = published(pair, times=5, seed=1)
+    assert verdict.is_right, verdict
+    assert (verdict.gaps, verdict.events > 1000) == (0, True)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_a_publisher_changes_over_fifty_times(
+    pair: Pair, record_testsuite_property: Callable[[str, object], None]
+) -> None:
+    """The same, for longer."""
+    verdict = published(pair, times=50, seed=2)
+    record_testsuite_property("events_over_50_changes", verdict.events)
+    assert verdict.is_right, verdict
+    assert (verdict.gaps, verdict.events > 10_000) == (0, True)
+
+
+def see_changes(on: ProxiedCluster, name: str) -> None:
+    """See that answers from memory follow a directory's life."""
+    path = f"{TOP}/proxied/{name}"
+    on.do(Where.NAMENODE, "PUT", "MKDIRS", path)
+    on.await_agreement(path, "alice", since=time.monotonic())
+    on.make_hit(path, "alice")
+    on.do(Where.NAMENODE, "DELETE", "DELETE", path)
+    on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
+
+
+def test_a_proxy_keeps_what_it_has(pair: Pair) -> None:
+    """Nothing is forgotten at a change-over, and no answer is stale before, while or after."""
+    with proxied(pair.cluster, f"{TOP}/proxied/*", polling=pair.polling) as on:
+        process = on.proxy.process
+        until(lambda: said(process, ON_JOURNALNODES))
+        see_changes(on, "before")
+        flushes = on.proxy.metrics()[FLUSHES]
+        kept = f"{TOP}/proxied/kept"
+        on.mkdirs(kept, "alice")
+        on.make_hit(kept, "alice")
+        with broken(pair.relays, Break.SILENT):
+            see_changes(on, "cut off")
+            until(lambda: said(process, ON_INOTIFY))
+            see_changes(on, "by inotify")
+        until(lambda: said(process, ON_JOURNALNODES) > 1)
+        see_changes(on, "after")
+        assert not was_forwarded(on.ask(kept, "alice"))
+        assert on.proxy.metrics()[FLUSHES] == flushes

@@ -1,0 +1,473 @@
+"""AutoEdits: the better source as soon as it has caught up, another one when it is lost, and one run all the time."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.errors import (
+    ChannelUnavailableError,
+    GapKind,
+    MissingEventsError,
+    NotPermittedError,
+    WrongNamespaceError,
+)
+from nncache.invalidation.journal import choice
+from nncache.invalidation.journal.choice import GO_ON_S, AutoEdits, Choice
+from nncache.invalidation.journal.overlap import Overlap
+from tests.invalidation.journal.fake_edits import FakeEdits, Judge, Log, WrongError
+from tests.invalidation.virtual_time import clock
+
+SEEDS = 12
+AWAY = ChannelUnavailableError("1 of 3 JournalNodes can be read")
+
+
+class World:
+    """Two sources over one log, in which 10 transactions have happened."""
+
+    def __init__(self) -> None:
+        self.log = Log()
+        self.log.write(10)
+        self.journal = FakeEdits(self.log, "journalnodes", interval_s=0.025)
+        self.polled = FakeEdits(self.log, "inotify")
+        self.auto = AutoEdits(
+            (Choice("the JournalNodes", self.journal), Choice("the NameNode (inotify)", self.polled)),
+            clock,
+            chance=lambda: 1.0,
+        )
+        self.judge = Judge(self.log, 10)
+
+    @property
+    def in_use(self) -> str:
+        """The source in use."""
+        return self.auto.stats().source
+
+    async def start(self, after_txid: int | None = 10) -> None:
+        """Begin."""
+        await self.auto.start(after_txid)
+
+    async def read(self) -> EditsRead:
+        """Read once, and judge it."""
+        read = await self.auto.read()
+        self.judge.take(read)
+        return read
+
+    async def read_until(self, is_so: Callable[[], bool]) -> None:
+        """Read while transactions are written."""
+        async with asyncio.timeout(600):
+            while not is_so():
+                self.log.write()
+                await self.read()
+
+    async def on_inotify(self) -> None:
+        """Begin while the JournalNodes cannot be read."""
+        self.journal.refusal = AWAY
+        await self.start()
+        await self.read()
+        self.journal.refusal = None
+        assert self.in_use == "inotify"
+
+    async def on_the_journal(self) -> None:
+        """Begin on the JournalNodes."""
+        await self.start()
+        await self.read()
+        assert self.in_use == "journalnodes"
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    """One, which is shut down at the end."""
+    made = World()
+    yield made
+    await made.auto.shut_down()
+    assert made.journal.is_down
+    assert made.polled.is_down
+
+
+async def test_the_better_one_is_read_where_it_can_be(world: World) -> None:
+    """No other is asked."""
+    assert world.auto.term == 0
+    with pytest.raises(ChannelUnavailableError, match="not started"):
+        await world.auto.read()
+    await world.on_the_journal()
+    assert world.auto.term == 1
+    world.auto.wake()
+    assert (world.journal.wakes, world.polled.starts) == (1, [])
+    world.auto.stop()
+    world.auto.wake()
+    assert (world.auto.term, world.journal.wakes) == (0, 1)
+
+
+async def test_the_better_one_takes_over_when_it_can_be_read(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """After about a second, behind what was returned; what the other was asked for is asked of it."""
+    caplog.set_level("INFO")
+    await world.on_inotify()
+    began_at = clock()
+    await world.read_until(lambda: world.in_use == "journalnodes")
+    assert 1.0 <= clock() - began_at < 1.3
+    assert world.polled.term == 0
+    assert world.journal.wakes == 1
+    (_, began), (_, took_over) = ((each.levelname, each.getMessage()) for each in caplog.records)
+    assert began == f"edits are read from the NameNode (inotify) and not from the JournalNodes: {AWAY}"
+    assert took_over.startswith("edits after transaction ")
+    assert took_over.endswith(" are read from the JournalNodes")
+    figures = world.auto.stats()
+    assert figures.polls
+    assert figures.journal.polls
+
+
+async def test_trials_in_vain_come_less_and_less_often(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """1, 2, 4 and up to 60 s apart; why is said once."""
+    caplog.set_level("INFO")
+    world.journal.refusal = AWAY
+    await world.start()
+    end = clock() + 333
+    world.polled.interval_s = 0.1
+    await world.read_until(lambda: clock() >= end)
+    assert len(world.journal.starts) == 1 + 6 + 4
+    assert [record.getMessage() for record in caplog.records][1:] == [
+        f"edits are not read from the JournalNodes yet: {AWAY}"
+    ]
+
+
+async def test_one_that_does_not_return_is_replaced(world: World) -> None:
+    """Its read is ended: the NameNode may not answer over RPC while the JournalNodes do."""
+    await world.on_inotify()
+    world.polled.is_silent = True
+    world.log.write(5)
+    async with asyncio.timeout(2):
+        await world.read()
+    assert world.in_use == "journalnodes"
+    assert world.judge.through == world.log.end
+
+
+async def test_one_that_is_behind_does_not_take_over(world: World) -> None:
+    """It is given time to catch up, and then tried again later."""
+    await world.on_inotify()
+    world.journal.behind = 1
+    end = clock() + choice.TRIAL_S + 1
+    await world.read_until(lambda: clock() >= end)
+    assert world.in_use == "inotify"
+    world.journal.behind = 0
+    await world.read_until(lambda: world.in_use == "journalnodes")
+
+
+async def test_one_that_contradicts_does_not_take_over(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The one in use stays, and a line says it."""
+    caplog.set_level("INFO")
+    await world.on_inotify()
+    world.journal.behind, world.journal.other_events = 5, set(range(1000))
+    await world.read_until(lambda: len(world.journal.starts) > 2)
+    assert world.in_use == "inotify"
+    assert "it has other events for transaction " in caplog.records[-1].getMessage()
+    world.journal.behind, world.journal.other_events = 0, set()
+    await world.read_until(lambda: world.in_use == "journalnodes")
+
+
+async def test_nobody_takes_over_behind_what_may_be_lost(world: World) -> None:
+    """A run that begins at the present end may begin with a transaction that is not durable."""
+    world.polled.is_durable = False
+    world.journal.refusal = AWAY
+    await world.start(None)
+    world.journal.refusal = None
+    end = clock() + 10
+    await world.read_until(lambda: clock() >= end)
+    assert world.journal.starts == [None]
+    world.polled._is_durable = True  # noqa: SLF001 - it is, from here on
+    await world.read_until(lambda: world.in_use == "journalnodes")
+
+
+async def test_another_term_does_not_take_over(world: World) -> None:
+    """All sources of a run read the edits of one incarnation of the NameNode."""
+    await world.on_inotify()
+    world.log.term = 2
+    await world.read_until(lambda: len(world.journal.starts) > 2)
+    assert (world.in_use, world.auto.term) == ("inotify", 1)
+
+
+async def test_a_fault_of_a_trial_is_no_end(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """It is logged; the run goes on."""
+    await world.on_inotify()
+    world.journal.failure = ZeroDivisionError("a fault")
+    await world.read_until(lambda: len(world.journal.starts) > 2)
+    assert caplog.records[-1].exc_info
+    world.journal.failure = None
+    await world.read_until(lambda: world.in_use == "journalnodes")
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [AWAY, NotPermittedError("not any more"), MissingEventsError("not in the caches", GapKind.PURGED)],
+    ids=["away", "not permitted", "purged"],
+)
+async def test_when_it_is_lost_another_goes_on(
+    world: World, failure: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    """After what was returned; and back again after a while."""
+    caplog.set_level("INFO")
+    await world.on_the_journal()
+    world.log.write(4)
+    world.journal.failure = failure
+    await world.read_until(lambda: world.in_use == "inotify")
+    assert world.polled.starts == [10]
+    assert caplog.records[-1].getMessage() == (
+        f"edits after transaction 10 are read from the NameNode (inotify) and not from the JournalNodes: {failure}"
+    )
+    world.journal.failure = None
+    await world.read_until(lambda: world.in_use == "journalnodes")
+
+
+async def test_one_that_comes_and_goes_is_tried_less_often(world: World) -> None:
+    """A change-over closes the gate for a moment."""
+    await world.on_inotify()
+    for least_s in (1.0, 2.0, 4.0):
+        began_at = clock()
+        await world.read_until(lambda: world.in_use == "journalnodes")
+        assert clock() - began_at >= least_s
+        world.journal.failure = AWAY
+        await world.read_until(lambda: world.in_use == "inotify")
+        world.journal.failure = None
+    await world.read_until(lambda: world.in_use == "journalnodes")
+    end = clock() + 5
+    await world.read_until(lambda: clock() >= end)
+    world.journal.failure = AWAY
+    began_at = clock()
+    await world.read_until(lambda: world.in_use == "inotify")
+    world.journal.failure = None
+    await world.read_until(lambda: world.in_use == "journalnodes")
+    assert clock() - began_at < 2.0
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        MissingEventsError("another epoch"),
+        MissingEventsError("formatted", GapKind.WENT_BACK),
+        WrongNamespaceError("another namespace"),
+    ],
+    ids=["another active", "went back", "another namespace"],
+)
+async def test_a_discontinuity_ends_the_run(world: World, failure: Exception) -> None:
+    """What follows in another log does not continue this one."""
+    await world.on_the_journal()
+    world.journal.failure = failure
+    with pytest.raises(type(failure), match=str(failure)):
+        await world.read()
+    assert world.polled.starts == []
+
+
+async def test_the_last_one_ends_the_run(world: World) -> None:
+    """There is no other."""
+    await world.on_inotify()
+    world.polled.failure = NotPermittedError("no superuser any more")
+    with pytest.raises(NotPermittedError):
+        await world.read()
+
+
+async def test_what_has_no_position_yet_cannot_go_on(world: World) -> None:
+    """A run at the present end that has returned nothing: only its source knows where it began."""
+    await world.start(None)
+    world.journal.failure = AWAY
+    with pytest.raises(ChannelUnavailableError, match=str(AWAY)):
+        await world.read()
+    assert world.polled.starts == []
+
+
+async def test_a_namenode_that_seems_behind_is_asked_again(world: World) -> None:
+    """The JournalNodes have an edit a moment before the NameNode calls it durable."""
+    await world.on_the_journal()
+    world.journal.failure = AWAY
+    world.polled.refusal = MissingEventsError("synced to 9, was 10", GapKind.WENT_BACK)
+    asyncio.get_running_loop().call_later(0.3, setattr, world.polled, "refusal", None)
+    await world.read_until(lambda: world.in_use == "inotify")
+    assert len(world.polled.starts) > 1
+
+
+@pytest.mark.parametrize(
+    ("refusal", "lasts_s"),
+    [
+        (MissingEventsError("synced to 9, was 10", GapKind.WENT_BACK), GO_ON_S),
+        (ChannelUnavailableError("no active NameNode"), GO_ON_S),
+        (MissingEventsError("purged", GapKind.PURGED), 0.0),
+        (WrongNamespaceError("another namespace"), 0.0),
+    ],
+)
+async def test_without_another_the_run_ends(world: World, refusal: Exception, lasts_s: float) -> None:
+    """At once where waiting does not help."""
+    await world.on_the_journal()
+    began_at = clock()
+    world.journal.failure, world.polled.refusal = AWAY, refusal
+    with pytest.raises(type(refusal), match=str(refusal)):
+        await world.read()
+    assert lasts_s <= clock() - began_at < lasts_s + 2
+
+
+async def test_another_term_does_not_go_on(world: World) -> None:
+    """The NameNode that answers is not the one whose log was followed."""
+    await world.on_the_journal()
+    world.journal.failure = AWAY
+    world.log.term = 2
+    with pytest.raises(MissingEventsError, match="term 2 after 1") as caught:
+        await world.read()
+    assert caught.value.kind is GapKind.OTHER
+
+
+@pytest.mark.parametrize("kind", [GapKind.OTHER, GapKind.WENT_BACK])
+async def test_a_discontinuity_at_the_beginning_is_raised(world: World, kind: GapKind) -> None:
+    """It is no reason to read another source."""
+    world.journal.refusal = MissingEventsError("another active NameNode", kind)
+    with pytest.raises(MissingEventsError):
+        await world.start()
+    assert world.polled.starts == []
+
+
+async def test_a_run_that_ends_amid_a_trial_leaves_nothing(world: World) -> None:
+    """The next run begins with sources that no task of the last one has."""
+    await world.on_inotify()
+    world.journal.is_silent = True
+    await world.read_until(lambda: len(world.journal.starts) > 1)
+    world.auto.stop()
+    world.journal.is_silent = False
+    await world.start(world.judge.through)
+    assert (world.in_use, world.auto.term) == ("journalnodes", 1)
+    await world.read()
+
+
+async def test_the_middle_one_takes_over_and_is_left_for_the_best(world: World) -> None:
+    """Each that is better than the one in use is tried."""
+    best = FakeEdits(world.log, "journalnodes")
+    middle = FakeEdits(world.log, "directory")
+    world.auto = AutoEdits(
+        [Choice(each.name, each) for each in (best, middle, world.polled)], clock, chance=lambda: 1.0
+    )
+    best.refusal = middle.refusal = AWAY
+    await world.start()
+    middle.refusal = None
+    await world.read_until(lambda: world.in_use == "directory")
+    best.refusal = None
+    await world.read_until(lambda: world.in_use == "journalnodes")
+    best.failure = AWAY
+    await world.read_until(lambda: world.in_use == "directory")
+    middle.failure = AWAY
+    await world.read_until(lambda: world.in_use == "inotify")
+    await world.auto.shut_down()
+    await AutoEdits((Choice("", world.journal), Choice("", world.polled)), clock).shut_down()
+    world.journal.is_down = True
+
+
+# -- random histories ----------------------------------------------------------------------------------------------
+
+
+async def play(seed: int) -> int:
+    """Read while everything changes, and judge it; return how often another source took over."""
+    chance, world = random.Random(seed), World()
+    world.auto = AutoEdits(
+        (Choice("the JournalNodes", world.journal), Choice("the NameNode (inotify)", world.polled)),
+        clock,
+        chance=chance.random,
+    )
+    world.polled.most = chance.choice((1, 3, 100))
+    world.journal.most = chance.choice((1, 3, 100))
+    await world.start()
+    changes, in_use, end = 0, world.in_use, clock() + 30
+    async with asyncio.TaskGroup() as tasks:
+        writing = tasks.create_task(_write(world, chance))
+        tasks.create_task(_trouble(world, chance, end))
+        while clock() < end or world.judge.through < world.log.end:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(chance.choice((0.004, 0.02, 1.0))):
+                    world.judge.take(await world.auto.read())
+            if chance.random() < 0.1:
+                await asyncio.sleep(0.05)  # what was read is being written
+            if clock() >= end:
+                writing.cancel()
+            changes, in_use = changes + (world.in_use != in_use), world.in_use
+    await world.auto.shut_down()
+    return changes
+
+
+async def play_all() -> int:
+    """Play all histories; return how often another source took over."""
+    return sum([await play(seed) for seed in range(SEEDS)])
+
+
+async def _write(world: World, chance: random.Random) -> None:
+    while True:
+        await asyncio.sleep(chance.expovariate(50))
+        world.log.write(chance.choice((1, 1, 1, 5)))
+
+
+async def _trouble(world: World, chance: random.Random, end: float) -> None:
+    journal = world.journal
+    while clock() < end:
+        await asyncio.sleep(chance.uniform(0, 3))
+        journal.failure = chance.choice((AWAY, MissingEventsError("not in the caches", GapKind.PURGED), None))
+        journal.refusal = chance.choice((AWAY, None))
+        journal.behind = chance.choice((0, 4))
+        world.polled.is_silent = journal.failure is None and chance.random() < 0.5
+        await asyncio.sleep(chance.uniform(0, 1.5))
+        journal.failure = journal.refusal = None
+        journal.behind, world.polled.is_silent = 0, False
+
+
+async def test_histories_are_continuous(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A1 to A3: each transaction once, in order, covered when it was read; reads are cancelled all the time."""
+    monkeypatch.setattr(choice, "SETTLED_S", 0.0)  # so that there are many change-overs
+    assert await play_all() > 5 * SEEDS
+
+
+class _Early(Overlap):
+    """Takes over before it has read what was returned."""
+
+    @property
+    def is_ready(self) -> bool:
+        return self._last.fresh_as_of is not None or self._last.through_txid > 0
+
+
+class _Gap(Overlap):
+    """Begins behind its last read, and not behind what was returned."""
+
+    def take(self) -> EditsRead:
+        return replace(super().take(), batches=())
+
+
+class _Repeating(Overlap):
+    """Returns all that it has read since it began."""
+
+    def __init__(self, after_txid: int) -> None:
+        super().__init__(after_txid)
+        self._all: list[EditsRead] = []
+
+    def read(self, read: EditsRead) -> None:
+        self._all.append(read)
+        super().read(read)
+
+    def take(self) -> EditsRead:
+        return replace(super().take(), batches=tuple(batch for read in self._all for batch in read.batches))
+
+
+class _Ahead(Overlap):
+    """Covers when it takes over, and not when it read."""
+
+    def take(self) -> EditsRead:
+        return replace(super().take(), fresh_as_of=clock())
+
+
+@pytest.mark.parametrize("broken", [_Early, _Gap, _Repeating, _Ahead])
+async def test_broken_versions_are_caught(broken: type[Overlap], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The histories can fail."""
+    monkeypatch.setattr(choice, "SETTLED_S", 0.0)
+    monkeypatch.setattr(choice, "Overlap", broken)
+    with pytest.raises(ExceptionGroup) as caught:
+        await play_all()
+    assert caught.group_contains(WrongError)

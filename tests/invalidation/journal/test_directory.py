@@ -1,0 +1,226 @@
+"""DirectoryEdits: covered by what the NameNode says of its log alone, whatever the directory looks like."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from nncache.hadoop.editlog.local import LogDirectory
+from nncache.hadoop.events import Unlink
+from nncache.hadoop.namespace import Namespace
+from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.errors import (
+    ChannelUnavailableError,
+    GapKind,
+    MissingEventsError,
+    NotPermittedError,
+    WrongNamespaceError,
+)
+from nncache.invalidation.journal import directory
+from nncache.invalidation.journal.directory import DirectoryEdits, why_no_edits
+from tests.hadoop.editlog.segments import RPC, utf
+from tests.hadoop.editlog.test_local import Writer
+from tests.invalidation.fakes import NAMESPACE, FakeNameNode, FakePool
+
+DELETE = 2
+
+
+class World:
+    """A NameNode that has deleted three paths, its directory, and who reads that."""
+
+    def __init__(self, path: Path) -> None:
+        self.namenode = FakeNameNode()
+        self.pool = FakePool(asyncio.get_running_loop().time, self.namenode)
+        self.path = path
+        (path / "VERSION").write_text(
+            f"clusterID={NAMESPACE.cluster_id}\nblockpoolID={NAMESPACE.block_pool}\n"
+        )
+        self.writer = Writer(path)
+        self.writer.begin()
+        self.namenode.write()
+        for number in range(3):
+            self.unlink(f"/{number}")
+        self.source = self.new()
+
+    def new(self, away_s: float | None = None) -> DirectoryEdits:
+        """Return a source."""
+        return DirectoryEdits(self.pool, str(self.path), asyncio.get_running_loop().time, away_s=away_s)
+
+    def unlink(self, path: str) -> int:
+        """Delete a path."""
+        self.writer.write(DELETE, utf(path) + b"\0" * 8 + RPC)
+        return self.namenode.unlink(path)
+
+    def roll(self) -> None:
+        """Begin another segment."""
+        self.writer.roll()
+        self.namenode.write()
+        self.namenode.write()
+
+    async def read_until(self, is_so: Callable[[EditsRead], bool]) -> list[EditsRead]:
+        """Read until it is so of a read."""
+        async with asyncio.timeout(20):
+            reads = [await self.source.read()]
+            while not is_so(reads[-1]):
+                reads.append(await self.source.read())
+        return reads
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    """One, whose source is shut down."""
+    made = World(tmp_path)
+    yield made
+    await made.source.shut_down()
+
+
+def paths(reads: list[EditsRead]) -> list[str]:
+    """Return what was deleted."""
+    return [
+        event.path
+        for read in reads
+        for batch in read.batches
+        for event in batch.events
+        if isinstance(event, Unlink)
+    ]
+
+
+async def test_what_happens_is_read_over_segments(world: World) -> None:
+    """K1: from the present end on; no NameNode is polled."""
+    with pytest.raises(ChannelUnavailableError, match="not started"):
+        await world.source.read()
+    await world.source.start(None)
+    assert world.source.term == 1
+    world.unlink("/a")
+    world.roll()
+    world.unlink("/b")
+    reads = await world.read_until(lambda read: read.through_txid == 8)
+    assert paths(reads) == ["/a", "/b"]
+    assert all(read.is_durable for read in reads)
+    assert world.namenode.asked == []
+    assert world.source.stats().source == "directory"
+    world.source.stop()
+    assert world.source.term == 0
+
+
+async def test_a_run_may_begin_at_a_checkpoint(world: World) -> None:
+    """A publisher goes on where it stopped."""
+    world.roll()
+    await world.source.start(2)
+    assert paths(await world.read_until(lambda read: read.through_txid == 6)) == ["/1", "/2"]
+
+
+async def test_a_probe_covers_what_was_read(world: World) -> None:
+    """K2: as of when the NameNode was asked, and not before its transaction was read."""
+    await world.source.start(None)
+    txid = world.unlink("/a")
+    world.source.wake()
+    (*_, covered) = await world.read_until(lambda read: read.seen_as_of is not None and bool(txid))
+    assert covered.fresh_as_of == covered.seen_as_of
+    world.namenode.unlink("/b")  # the directory does not get this one
+    world.pool.probe()
+    probed = world.pool.last_probe
+    assert probed is not None
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.3):
+            while True:
+                found = await world.source.read()
+                assert found.fresh_as_of is None or found.fresh_as_of < probed.as_of
+
+
+async def test_a_directory_that_is_not_written_any_more_is_left(world: World) -> None:
+    """A NameNode goes on without it; the log of the NameNode says so, and nothing else."""
+    world.source = world.new(away_s=0.2)
+    await world.source.start(None)
+    world.unlink("/a")
+    await world.read_until(lambda read: bool(read.batches))
+    world.namenode.unlink("/b")
+    world.pool.probe()
+    with pytest.raises(ChannelUnavailableError, match=r"has come to transaction 6, and .* up to 5: "):
+        await world.read_until(lambda _: False)
+
+
+async def test_one_that_is_not_the_active_namenodes_is_not_begun(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends before the log does."""
+    monkeypatch.setattr(directory, "START_S", 0.2)
+    world.namenode.unlink("/not there")
+    with pytest.raises(ChannelUnavailableError, match="up to 4: that NameNode is on another host"):
+        await world.source.start(None)
+    assert world.source.term == 0
+
+
+async def test_what_is_purged_is_said(world: World) -> None:
+    """So that it is told as dropped, or another source read."""
+    world.roll()
+    next(world.path.glob("edits_0*")).unlink()
+    with pytest.raises(MissingEventsError) as caught:
+        await world.source.start(2)
+    assert (caught.value.kind, caught.value.first_txid, caught.value.last_txid) == (GapKind.PURGED, 3, 5)
+
+
+async def test_another_incarnation_ends_the_run(world: World) -> None:
+    """What it has lost must not be covered."""
+    await world.source.start(None)
+    world.namenode.restart()
+    world.pool.probe()
+    with pytest.raises(MissingEventsError, match="term 2 after 1"):
+        await world.read_until(lambda _: False)
+
+
+async def test_damage_that_stays_ends_the_run(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A moment later it may have been a read amid a write."""
+    monkeypatch.setattr(directory, "DAMAGED_S", 0.1)
+    await world.source.start(None)
+    world.writer.put(b"\x03" + b"damage" * 10)
+    with pytest.raises(ChannelUnavailableError, match="allowed"):
+        await world.read_until(lambda _: False)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (PermissionError(13, "Permission denied"), NotPermittedError),
+        (OSError(5, "Input/output error"), ChannelUnavailableError),
+        (ZeroDivisionError(), ZeroDivisionError),
+    ],
+)
+async def test_a_fault_ends_the_run(
+    world: World, fault: Exception, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is raised where it is read."""
+    await world.source.start(None)
+
+    def look(_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(LogDirectory, "look", look)
+    with pytest.raises(kind):
+        await world.read_until(lambda _: False)
+
+
+async def test_why_a_directory_cannot_be_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What to do about it is said."""
+    path = world.path
+    assert why_no_edits(path, NAMESPACE) is None
+    other = why_no_edits(path, Namespace("CID-2", "BP-2"))
+    assert isinstance(other, WrongNamespaceError)
+    assert "is of namespace BP-1-127.0.0.1-1 of cluster CID-1, and the NameNodes serve BP-2" in str(other)
+    assert "edits_dir is the directory" in str(why_no_edits(path / "not-there", NAMESPACE))
+    for each in path.glob("edits_*"):
+        each.unlink()
+    assert "has no edits" in str(why_no_edits(path, NAMESPACE))
+    (path / "VERSION").write_text("")
+    assert "names no block pool" in str(why_no_edits(path, NAMESPACE))
+    with pytest.raises(ChannelUnavailableError, match="names no block pool"):
+        await world.source.start(None)
+    assert "VERSION" in str(why_no_edits(path / "VERSION", NAMESPACE))
+
+    def refuse(_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(directory, "read_version", refuse)
+    assert "run nncache as that user" in str(why_no_edits(path, NAMESPACE))

@@ -1,0 +1,148 @@
+"""nncache/invalidation/journal/source.py: how a publisher catches up; what else it does, tests/faults sees."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from nncache.clock import boottime
+from nncache.invalidation.errors import ChannelUnavailableError, GapKind, MissingEventsError
+from nncache.invalidation.journal.source import MAX_TRANSACTIONS, MAX_WAITING, JournalEdits
+from tests.invalidation.fakes import FakeNameNode, FakePool
+from tests.invalidation.journal.fake_journalnodes import FakeJournal, serving
+from tests.patience import HANG_S
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A journal, the NameNode that writes it, and a publisher's source of edits."""
+
+    journal: FakeJournal
+    namenode: FakeNameNode
+    source: JournalEdits
+
+    def write(self, count: int, body: bytes = b"") -> None:
+        """Have the NameNode write transactions."""
+        self.journal.write(count, body)
+        while self.namenode.log.end < self.journal.end:
+            self.namenode.write()
+
+    async def read_through(self, txid: int) -> list[int]:
+        """Return the ids of all that is read until this position."""
+        found: list[int] = []
+        async with asyncio.timeout(HANG_S):
+            while True:
+                read = await self.source.read()
+                found += [each.txid for each in read.batches]
+                if read.through_txid >= txid:
+                    return found
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    """Set it."""
+    async with set_stage() as made:
+        yield made
+
+
+@asynccontextmanager
+async def set_stage() -> AsyncIterator[Stage]:
+    """Set it: twenty transactions, the first ten in a finalized segment."""
+    journal, namenode = FakeJournal(), FakeNameNode()
+    pool = FakePool(boottime, namenode)
+    async with serving(journal.nodes) as access, asyncio.TaskGroup() as tasks:
+        probing = tasks.create_task(pool.run())
+        source = JournalEdits(pool, access, boottime, at_first_sight=False)
+        stage = Stage(journal, namenode, source)
+        stage.write(10)
+        journal.roll()
+        stage.write(10)
+        try:
+            yield stage
+        finally:
+            await source.shut_down()
+            probing.cancel()
+
+
+async def test_what_caches_lack_is_read_from_segments(stage: Stage) -> None:
+    """Then it goes on with the caches, which have begun with the open segment."""
+    for node in stage.journal.nodes:
+        for txid in range(1, 11):
+            del node.cache[txid]
+    await stage.source.start(3)
+    assert await stage.read_through(20) == list(range(4, 21))
+    stage.write(5)
+    assert await stage.read_through(25) == list(range(21, 26))
+
+
+async def test_caches_that_are_lost_within_a_run_do_not_end_it(stage: Stage) -> None:
+    """All JournalNodes are restarted, and the segment ends."""
+    await stage.source.start(15)
+    assert await stage.read_through(20) == list(range(16, 21))
+    stage.write(5)
+    stage.journal.roll()
+    stage.journal.empty_caches()
+    stage.write(2)
+    assert await stage.read_through(27) == list(range(21, 28))
+
+
+async def test_what_only_the_open_segment_has_is_waited_for(stage: Stage) -> None:
+    """It is not missing: it can be read once the segment ends, and the error says how to end it."""
+    stage.journal.empty_caches()
+    says = (
+        "caches of too few JournalNodes.*edit-cache-size.*no finalized segment yet: hdfs dfsadmin -rollEdits"
+    )
+    with pytest.raises(ChannelUnavailableError, match=says):
+        await stage.source.start(12)
+    stage.journal.roll()
+    await stage.source.start(12)
+    assert await stage.read_through(20) == list(range(13, 21))
+
+
+async def test_what_is_purged_is_a_gap(stage: Stage) -> None:
+    """After it the publisher goes on."""
+    stage.journal.roll()
+    stage.journal.purge()
+    stage.journal.empty_caches()
+    with pytest.raises(MissingEventsError) as caught:
+        await stage.source.start(3)
+    assert (caught.value.kind, caught.value.first_txid, caught.value.last_txid) == (GapKind.PURGED, 4, 10)
+    await stage.source.start(10)
+    assert await stage.read_through(20) == list(range(11, 21))
+
+
+async def test_a_large_segment_is_not_held_in_memory(stage: Stage) -> None:
+    """It is read as fast as it is passed on."""
+    stage.write(3 * MAX_WAITING)
+    stage.journal.roll()
+    stage.journal.empty_caches()
+    await stage.source.start(15)
+    through, most = 15, 0
+    while through < stage.journal.end:
+        for _ in range(200):  # turns of the event loop, in which all could be read
+            await asyncio.sleep(0)
+        read = await stage.source.read()
+        through, most = read.through_txid, max(most, len(read.batches))
+    assert most < 2 * MAX_WAITING
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+async def test_the_log_of_a_new_epoch_is_compared_with_what_was_taken(stage: Stage, lost: int) -> None:
+    """A difference is another log, and no position in it is one of ours; else nothing is read twice."""
+    stage.write(MAX_TRANSACTIONS)
+    end = stage.journal.end
+    await stage.source.start(5)
+    await stage.read_through(end)
+    stage.journal.fail_over(lost=lost)
+    stage.write(3, b"of another NameNode")
+    with pytest.raises(MissingEventsError, match="has promised epoch 2 after 1"):
+        await stage.read_through(end + 99)
+    if lost:
+        with pytest.raises(MissingEventsError, match=f"transaction {end} is another one") as caught:
+            await stage.source.start(end)
+        assert caught.value.kind is GapKind.WENT_BACK
+    else:
+        await stage.source.start(end)
+        assert await stage.read_through(end + 3) == [end + 1, end + 2, end + 3]
