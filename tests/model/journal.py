@@ -5,13 +5,13 @@ The log itself is the model NameNodes'. Here is which JournalNode has which part
 
 import asyncio
 import struct
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from nncache.hadoop.configured_namenodes import QuorumJournal
-from nncache.hadoop.editlog.frames import Frame
-from nncache.hadoop.editlog.journalnode import CacheMissError, JournaledEdits, JournalState
+from nncache.hadoop.editlog.frames import Segment, read_segment
+from nncache.hadoop.editlog.journalnode import CacheMissError, EditLogManifest, JournaledEdits, JournalState
 from nncache.hadoop.editlog.ops import NEWEST_LAYOUT, OpCode
 from nncache.hadoop.errors import RpcUnavailableError
 from nncache.hadoop.events import (
@@ -27,11 +27,11 @@ from nncache.hadoop.events import (
 )
 from nncache.hadoop.filestatus import FileType
 from nncache.hadoop.remote_exception import RemoteException
-from nncache.invalidation.errors import WrongNamespaceError
-from nncache.invalidation.journal import source
+from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
+from nncache.invalidation.journal import finalized, source
 from nncache.invalidation.journal.access import ANSWER_S
 from nncache.invalidation.journal.quorum import Shown
-from tests.hadoop.editlog.segments import RPC, added, file, permissions, utf
+from tests.hadoop.editlog.segments import RPC, added, file, frame, header, permissions, utf
 from tests.invalidation.fakes import FakePool
 from tests.invalidation.journal.journal_world import JournalNode
 from tests.invalidation.virtual_time import clock
@@ -99,6 +99,7 @@ class ModelJournal:
         self.unreachable: set[str] = set()  # for the reader
         self.hanging: set[str] = set()
         self.elsewhere: set[str] = set()  # the reader's connection leads to another cluster's JournalNode
+        self.starts = [1]  # of segments
         self._waiting: list[Shown] = []  # written by the NameNode, at no majority yet
         self._ahead: JournalNode | None = None  # has what no other has, and what may never be in the log
         self._begins_segment = False
@@ -114,7 +115,10 @@ class ModelJournal:
         code, body = operation_of(events)
         if self._begins_segment:
             code, body, self._begins_segment = OpCode.START_LOG_SEGMENT, b"", False
-        each = Shown(NEWEST_LAYOUT, Frame(txid, code, body, self.epoch))
+        if code is OpCode.START_LOG_SEGMENT:
+            self.starts = [*(start for start in self.starts if start < txid), txid]
+        _, read = read_segment(header() + frame(txid, code, body))
+        each = Shown(NEWEST_LAYOUT, read.frames[0])
         self._waiting.append(each)
         if self._cluster.is_sync_held and not self._missing():
             self._ahead = self._ahead or self.nodes[ADDRESSES[txid % len(ADDRESSES)]]
@@ -249,10 +253,23 @@ class ModelJournal:
 
     # -- what a reader has of it
 
+    def segments(self, node: JournalNode, since_txid: int) -> tuple[Segment, ...]:
+        """Return the finalized segments that a JournalNode has, as far as they are not purged."""
+        since_txid = max(since_txid, self._cluster.active.log.first_kept)
+        bounds = (
+            (start, following - 1) for start, following in zip(self.starts, self.starts[1:], strict=False)
+        )
+        return tuple(
+            Segment(first, last)
+            for first, last in bounds
+            if last >= since_txid and all(txid in node.disk for txid in range(first, last + 1))
+        )
+
     def source(
         self, pool: FakePool, chance: Callable[[], float], *, at_first_sight: bool
     ) -> source.JournalEdits:
         """Return the product's source of edits over these JournalNodes."""
+        finalized.read_segment_file = _read_segment_file  # type: ignore[attr-defined, assignment]  # as below
         source.see_same_journal = _see_same_journal  # type: ignore[attr-defined, assignment]  # it would open a connection
         source.POLL_INTERVAL_S = 0.2  # type: ignore[misc]  # as rarely as a model needs
         pool.probe_s = 0.1  # each is looked at
@@ -274,11 +291,35 @@ class _Access:
         return _Rpc(self.model, address)
 
 
-async def _see_same_journal(access: _Access, address: str, _storage: tuple[int, str]) -> None:
+async def _see_same_journal(access: _Access, web: str, _storage: tuple[int, str]) -> None:
     """Return if the journal is of this cluster's namespace."""
     await asyncio.sleep(CALL_S)
-    if any(each.partition(":")[0] == address.partition(":")[0] for each in access.model.elsewhere):
-        raise WrongNamespaceError(f"{address}: another namespace")
+    if _address_of(web) in access.model.elsewhere:
+        raise WrongNamespaceError(f"{web}: another namespace")
+
+
+async def _read_segment_file(
+    access: _Access, web: str, first_txid: int, storage: tuple[int, str]
+) -> AsyncGenerator[bytes, None]:
+    """Yield a finalized segment."""
+    model, address = access.model, _address_of(web)
+    await _see_same_journal(access, web, storage)
+    node = model.nodes[address]
+    found = next((each for each in model.segments(node, 0) if each.first_txid == first_txid), None)
+    if found is None or not node.is_up or address in model.unreachable | model.hanging:
+        raise ChannelUnavailableError(f"{web}: no such segment")
+    yield header()
+    for txid in range(found.first_txid, found.last_txid + 1):
+        each = node.disk[txid].frame
+        yield frame(txid, each.opcode, each.body)
+
+
+def _web_of(address: str) -> str:
+    return f"http://{address}"
+
+
+def _address_of(web: str) -> str:
+    return web.removeprefix("http://")
 
 
 class _Rpc:
@@ -293,7 +334,17 @@ class _Rpc:
     async def state(self) -> JournalState:
         """Return the epoch that it has promised; another cluster's may have the same."""
         return await self._call(
-            lambda node: JournalState(self._model.epoch if self._is_elsewhere else node.promised, 8480)
+            lambda node: JournalState(
+                self._model.epoch if self._is_elsewhere else node.promised, _web_of(self._address)
+            )
+        )
+
+    async def manifest(self, since_txid: int) -> EditLogManifest:
+        """Return its finalized segments; another cluster's are of other transactions."""
+        return await self._call(
+            lambda node: EditLogManifest(
+                () if self._is_elsewhere else self._model.segments(node, since_txid), _web_of(self._address)
+            )
         )
 
     async def edits(self, since_txid: int, max_transactions: int) -> JournaledEdits:
