@@ -171,6 +171,11 @@ class FaultyPair(Cluster):
             each.name for each in found if each.name.removeprefix(f"edits_{kind}").replace("-", "").isdigit()
         }
 
+    def _written_at(self, journalnode: JournalNode) -> int:
+        """Return when it has written last; 0 if it has no open segment."""
+        segments = self.journal_directory(journalnode).glob("edits_inprogress_*")
+        return max((each.stat().st_mtime_ns for each in segments), default=0)
+
     def may_wipe(self, which: int) -> bool:
         """Whether all that this JournalNode has is at the others, and both take edits."""
         one, others = (
@@ -241,7 +246,11 @@ class FaultyPair(Cluster):
         for number, relay in enumerate(self.relays[active.id]):
             if number != which:
                 relay.black_hole()
-        time.sleep(0.3)  # so that something is written: there are dozens of changes a second
+        journalnode = self.journalnodes[which]
+        written_at, waits_until = self._written_at(journalnode), time.monotonic() + 1.0
+        while self._written_at(journalnode) == written_at and time.monotonic() < waits_until:
+            time.sleep(0.01)
+        time.sleep(0.1)  # so that readers have asked it
         with killed(active.process), broken((self.relays[other.id][which],), Break.CUT):
             for relay in self.relays[active.id]:
                 relay.restore()
