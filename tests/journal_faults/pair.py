@@ -173,8 +173,10 @@ class FaultyPair(Cluster):
 
     def _written_at(self, journalnode: JournalNode) -> int:
         """Return when it has written last; 0 if it has no open segment."""
-        segments = self.journal_directory(journalnode).glob("edits_inprogress_*")
-        return max((each.stat().st_mtime_ns for each in segments), default=0)
+        with suppress(FileNotFoundError):  # it has just ended that segment
+            segments = self.journal_directory(journalnode).glob("edits_inprogress_*")
+            return max((each.stat().st_mtime_ns for each in segments), default=0)
+        return 0
 
     def may_wipe(self, which: int) -> bool:
         """Whether all that this JournalNode has is at the others, and both take edits."""
