@@ -36,6 +36,20 @@ class NotAuditedError(AdminError):
     exit_code = 2
 
 
+class FleetError(AdminError):
+    """Some registered proxies did not do what was asked; a line for each, and how many."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("; ".join(lines))
+        self.lines = lines
+
+
+class FleetNotAskedError(FleetError):
+    """No proxy was asked: exit code 1 says that some of them did not do it."""
+
+    exit_code = 2
+
+
 class FiltersError(StartError):
     """The filters could not be read or changed; the reply of HDFS is part of the line."""
 

@@ -14,6 +14,7 @@ class FakeNameNode:
 
     def __init__(self) -> None:
         self.calls: list[str] = []
+        self.traceparents: list[str | None] = []  # of these
         self.asked_slowly = asyncio.Event()
         self.may_answer = asyncio.Event()
         self._runner = web.ServerRunner(web.Server(self._answer))
@@ -32,6 +33,7 @@ class FakeNameNode:
         if request.path == "/jmx":
             return web.json_response({"beans": [_bean(request.raw_path.partition("&user.name=")[0])]})
         self.calls.append(request.raw_path)
+        self.traceparents.append(request.headers.get("traceparent"))
         if request.path.endswith("slow"):
             self.asked_slowly.set()
             await self.may_answer.wait()

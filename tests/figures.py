@@ -18,6 +18,7 @@ from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.stats import ChannelStats, JournalStats, RecordStats, StreamStats
 from nncache.metrics.metric import ROOMS, Daemon
 from nncache.namenode.node.observing import NamespaceStats
+from nncache.net.balancers.balancers import BalancerStats
 from nncache.proxy.audit_judge import AuditOutcome
 from nncache.proxy.auditor import AuditStats
 from nncache.proxy.cache_status import Bypass
@@ -32,6 +33,7 @@ from nncache.registry.registration import RegistrationStats
 from nncache.registry.rest.endpoint import RegistryAnswer, RegistryStats
 from nncache.request_logs.request_logs import RequestLogStats
 from nncache.spnego.stats import NO_TERMINATION
+from nncache.tenants.tenants import TenantStats
 
 StatsT = TypeVar("StatsT")
 
@@ -52,6 +54,7 @@ def _all() -> dict[str, object]:
     return {
         "admin": AdminStats(connections_open=1),
         "audit": AuditStats({AuditOutcome.SAME: 1}),
+        "balancers": BalancerStats(headers=1, headers_refused=1),
         "loop": LoopStats(stalls=1, stalled_s=0.2, lag_s=0.01),
         "cache": CacheStats(
             entries=1,
@@ -88,6 +91,7 @@ def _all() -> dict[str, object]:
         "registration": RegistrationStats(is_wanted=True, is_registered=True, is_connected=True),
         "registry": RegistryStats(answers={RegistryAnswer.FOUND: 3}, waits={WaitEnd.CHANGED: 1}),
         "request_logs": RequestLogStats(lost={"access": 1}),
+        "tenants": TenantStats(requests={"joe": 2}, hits={"joe": 1}, calls={"joe": 1}, bytes=1),
         "stream": StreamStats(),
         "traffic": TrafficStats(
             requests={(Result.HIT, "GETFILESTATUS"): 5, (Result.FORWARDED, "LISTSTATUS"): 2},

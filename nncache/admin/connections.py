@@ -131,7 +131,7 @@ async def listening(
     """
     limits = LimitSettings(max_connections=connections.most)
     clock = asyncio.get_running_loop().time
-    listener = TlsListener(connections, certificate, limits, clock, key="admin")
+    listener = TlsListener(lambda _: connections(), certificate, limits, clock, key="admin")
     try:
         listener.listen(endpoint.host, endpoint.port)
     except StartError as error:

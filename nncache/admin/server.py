@@ -23,6 +23,7 @@ from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, 
 from nncache.admin.status_page import StatusPage
 from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
+from nncache.net.listening import where
 
 PageCalled: TypeAlias = Callable[[str, str, str, int], None]
 """Takes note of a call of an operators' page: address, holder of the token, target, status of the answer."""
@@ -208,7 +209,7 @@ class AdminServer:
 
     async def _listen(self) -> ListenAddress:
         self._listener = await asyncio.get_running_loop().create_server(
-            self._connections, self._endpoint.host, self._endpoint.port, reuse_address=True
+            self._connections, **where(self._endpoint.host, self._endpoint.port)
         )
         host, port = self._listener.sockets[0].getsockname()[:2]
         return ListenAddress(host, port)

@@ -117,6 +117,39 @@ class ExplainSettings:
         return parse_endpoint("admin", self.admin.removeprefix(_HTTPS).removesuffix("/"))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetSettings:
+    """What a command shows the operators' pages of all registered proxies, and whom it trusts there.
+
+    Raises:
+        SettingError: there would be a token for every address that is in the registry.
+    """
+
+    admin_ca: str = field(
+        default="",
+        metadata={
+            "help": "PEM file of the authorities that are trusted with the admin ports' certificates.",
+            "default": "none",
+        },
+    )
+    admin_token_file: str = field(
+        default="",
+        metadata={
+            "help": "File with a token of all proxies; it is sent over TLS alone, to certificates of admin_ca.",
+            "default": "none",
+        },
+    )
+
+    def __post_init__(self) -> None:
+        if self.admin_token_file and not self.admin_ca:
+            raise SettingError(
+                "admin_ca",
+                "none",
+                "must be given with admin_token_file: the registry says where the token is sent, and the certificate "
+                "that a proxy is there",
+            )
+
+
 def access_of(settings: AdminSettings, host: str) -> Access:
     """Return who may see the operators' pages of an admin port that listens on `host`, and how.
 

@@ -58,26 +58,35 @@ class AdminPort:
             ) from error
         finally:
             connection.close()
-        try:
-            answer = json.loads(body)
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
-            raise AdminError(f"{admin} is not the admin port of an nncache proxy (status {response.status})")
-        if "RemoteException" in answer:
-            raise AdminError(
-                f"{admin} speaks WebHDFS, as the clients' port of a proxy does: give --admin the proxy's admin port "
-                '(9872 by default; the line "status page" of its log names it)'
-            )
-        if response.status != http.client.OK:
-            raise AdminError(f"{admin} answered {response.status}: {answer.get('error', answer)}")
-        return answer
+        return answer_of(str(admin), response.status, body)
 
     def _connection(self) -> http.client.HTTPConnection:
         host, port = self.endpoint.host, self.endpoint.port
         if self.tls is None:
             return http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
         return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=self.tls)
+
+
+def answer_of(admin: str, status: int, body: bytes) -> dict[str, Any]:
+    """Return the JSON object with which the port at `admin` answers.
+
+    Raises:
+        AdminError: it is no admin port, or refuses; says what to do.
+    """
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):  # the latter: nested a thousand deep
+        answer = None
+    if not isinstance(answer, dict):
+        raise AdminError(f"{admin} is not the admin port of an nncache proxy (status {status})")
+    if "RemoteException" in answer:
+        raise AdminError(
+            f"{admin} speaks WebHDFS, as the clients' port of a proxy does: give --admin the proxy's admin port "
+            '(9872 by default; the line "status page" of its log names it)'
+        )
+    if status != http.client.OK:
+        raise AdminError(f"{admin} answered {status}: {answer.get('error', answer)}")
+    return answer
 
 
 def admin_port(form: Form[SettingsOfExplain], config: Path | None, flags: dict[str, object]) -> AdminPort:

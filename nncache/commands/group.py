@@ -34,6 +34,7 @@ _SUMMARIES: Final[Mapping[str, str]] = {
     "dns": "Serve the service registry as DNS.",
     "explain": "Say why PATH is or is not answered from memory.",
     "filters": "Say which paths matter, and to whom.",
+    "fleet": "Ask all registered proxies at once, or have them forget PATH.",
     "fsck": "Audit a namespace in ZooKeeper.",
     "namenode": "Serve a namespace in ZooKeeper, one of any number of NameNodes.",
     "proxies": "List the registered proxies and publishers.",

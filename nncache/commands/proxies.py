@@ -1,8 +1,9 @@
 """`nncache proxies`: find the daemons by name, and ask each for its state."""
 
-import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from nncache.registry import paths
 from nncache.registry.daemon_record import ADMIN_API, KIND, PLACE, WEBHDFS_API
 from nncache.registry.errors import PathNotFoundError
 from nncache.registry.operations import Registry
+from nncache.registry.pacing import at_once
 from nncache.registry.record import Endpoint, RegistryEntry
 from nncache.registry.tree_reading import read_tree
 from nncache.settings.commands import PROXIES, load_settings
@@ -63,9 +65,9 @@ def proxies(*, as_json: bool, config: Path | None, **flags: object) -> None:
             await see_root(registry, error)
             entries = ()
         timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
-        async with aiohttp.ClientSession(timeout=timeout) as http, asyncio.TaskGroup() as tasks:
-            asked = [tasks.create_task(_found(http, entry)) for entry in entries]
-        for line in lines([task.result() for task in asked], as_json=as_json):
+        async with aiohttp.ClientSession(timeout=timeout) as http:
+            found = await at_once(partial(_found, http), entries)
+        for line in lines(found, as_json=as_json):
             click.echo(line)
 
     with_registry(settings, work)
@@ -75,7 +77,11 @@ def lines(found: list[Found], *, as_json: bool) -> list[str]:
     """Return a line for each; as JSON one for all."""
     if as_json:
         return [json.dumps([asdict(each) for each in found])]
-    rows = [(each.name, each.state, " ".join(each.webhdfs or each.admin)) for each in found]
+    return aligned([(each.name, each.state, " ".join(each.webhdfs or each.admin)) for each in found])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a line for each row, its cells below each other."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         one_line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -1,7 +1,7 @@
 """`nncache purge`: have a proxy forget a path, a subtree or what a filter matches."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -14,18 +14,43 @@ from nncache.logs import one_line
 from nncache.settings.commands import PURGE
 
 
+def with_what(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a function of click's the parameters that say what is to be forgotten."""
+    for parameter in (
+        click.option(
+            "--filter",
+            "filter_",
+            metavar="NAME|GLOB",
+            help="Forget all that this filter may match, instead of a PATH: everything from its first wildcard down.",
+        ),
+        click.option(
+            "--subtree",
+            is_flag=True,
+            help="Forget everything below PATH, too, and the callers' rights there.",
+        ),
+        click.argument("path", required=False),
+    ):
+        command = parameter(command)
+    return command
+
+
+def target_of(path: str | None, filter_: str | None, *, subtree: bool) -> str:
+    """Return what is posted. Raises click.UsageError."""
+    if (path is None) == (filter_ is None):
+        raise click.UsageError("give a PATH or --filter NAME|GLOB, one of the two")
+    if subtree and path is None:
+        raise click.UsageError(
+            "--subtree goes with a PATH: a filter is purged from its first wildcard down anyway"
+        )
+    wanted = (
+        {"filter": filter_} if path is None else {"path": path} | ({"subtree": "true"} if subtree else {})
+    )
+    return "/purge?" + urlencode(wanted)
+
+
 @with_settings(PURGE.keys.values())
 @click.command()
-@click.argument("path", required=False)
-@click.option(
-    "--subtree", is_flag=True, help="Forget everything below PATH, too, and the callers' rights there."
-)
-@click.option(
-    "--filter",
-    "filter_",
-    metavar="NAME|GLOB",
-    help="Forget all that this filter may match, instead of a PATH: everything from its first wildcard down.",
-)
+@with_what
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
 def purge(
     path: str | None,
@@ -37,16 +62,7 @@ def purge(
     **flags: object,
 ) -> None:
     """Have a running proxy forget PATH, so that the next read asks the NameNode. Harms no caller."""
-    if (path is None) == (filter_ is None):
-        raise click.UsageError("give a PATH or --filter NAME|GLOB, one of the two")
-    if subtree and path is None:
-        raise click.UsageError(
-            "--subtree goes with a PATH: a filter is purged from its first wildcard down anyway"
-        )
-    wanted = (
-        {"filter": filter_} if path is None else {"path": path} | ({"subtree": "true"} if subtree else {})
-    )
-    answer = admin_port(PURGE, config, flags).ask("/purge?" + urlencode(wanted), "POST")
+    answer = admin_port(PURGE, config, flags).ask(target_of(path, filter_, subtree=subtree), "POST")
     click.echo(json.dumps(answer, indent=2) if as_json else "\n".join(readable(answer)))
 
 

@@ -82,25 +82,25 @@ def screen(status: Mapping[str, Any], rows: int) -> Group:
     hottest = status["hottest"]
     return Group(
         *_head(status),
-        _table("path", hottest["paths"][:rows]),
-        _table("caller", hottest["callers"][:rows]),
-        _table("address", hottest["addresses"][:rows]),
-        _misses(status["misses"][:rows]),
+        hottest_table("path", hottest["paths"][:rows]),
+        hottest_table("caller", hottest["callers"][:rows]),
+        hottest_table("address", hottest["addresses"][:rows]),
+        misses_table(status["misses"][:rows]),
     )
 
 
 def _head(status: Mapping[str, Any]) -> Iterator[RenderableType]:
     minute, since_start, gate = status["saved"]["last_minute"], status["saved"]["since_start"], status["gate"]
-    yield _text(f"nncache {status['version']} on {status['host']}, up {_lasted(status['uptime_s'])}", "bold")
+    yield text(f"nncache {status['version']} on {status['host']}, up {_lasted(status['uptime_s'])}", "bold")
     age = "" if gate["age_s"] is None else f"; all changes applied as of {gate['age_s']:.3f} s ago"
-    yield _text(f"gate {gate['state']}{age}", "green" if gate["is_open"] else "bold red")
-    yield _text(
-        f"{minute['requests_per_s']:,.1f} requests/s, {_percent(minute['ratio'])} from memory in the last "
-        f"{minute['seconds']:.0f} s; since start {since_start['requests']:,} and {_percent(since_start['ratio'])}, "
+    yield text(f"gate {gate['state']}{age}", "green" if gate["is_open"] else "bold red")
+    yield text(
+        f"{minute['requests_per_s']:,.1f} requests/s, {percent(minute['ratio'])} from memory in the last "
+        f"{minute['seconds']:.0f} s; since start {since_start['requests']:,} and {percent(since_start['ratio'])}, "
         f"{_saved(since_start['calls_saved'])}"
     )
     loop = status["loop"]
-    yield _text(
+    yield text(
         f"failed {since_start['failed']:,}, refused {since_start['refused']:,}; "
         f"event loop late by {loop['lag_s'] * 1000:.1f} ms, at most {loop['lag_max_s'] * 1000:.0f} ms"
     )
@@ -113,37 +113,45 @@ def _saved(calls: int) -> str:
     )
 
 
-def _table(kind: str, hot: Iterable[Mapping[str, Any]]) -> Table:
-    table = _columns("requests/s", kind)
+def hottest_table(kind: str, hot: Iterable[Mapping[str, Any]]) -> Table:
+    """Return the table of what is hottest, of one kind."""
+    table = columns("requests/s", kind)
     for each in hot:
-        table.add_row(_text(f"{each['per_s']:,.1f}"), _text(each["name"]))
+        table.add_row(text(f"{each['per_s']:,.1f}"), text(each["name"]))
     return table
 
 
-def _misses(misses: Iterable[Mapping[str, Any]]) -> Table:
-    table = _columns("requests/s", "asked the NameNode because", "since start")
+def misses_table(misses: Iterable[Mapping[str, Any]]) -> Table:
+    """Return the table of why NameNodes were asked."""
+    table = columns("requests/s", "asked the NameNode because", "since start")
     for each in misses:
         words = f"{each['reason']}: {each['meaning']}"
-        table.add_row(_text(f"{each['per_s']:,.1f}"), _text(words), _text(f"{each['requests']:,}"))
+        table.add_row(text(f"{each['per_s']:,.1f}"), text(words), text(f"{each['requests']:,}"))
     return table
 
 
-def _columns(*headings: str) -> Table:
+_FIGURES: Final = frozenset({"requests/s", "since start", "from memory", "failed", "lag"})
+"""Headings of columns that hold a figure; the others get the room that is left."""
+
+
+def columns(*headings: str) -> Table:
+    """Return a table without rows."""
     table = Table(box=None, pad_edge=False, expand=True, header_style="bold")
     for heading in headings:
-        is_name = heading not in {"requests/s", "since start"}
+        is_name = heading not in _FIGURES
         table.add_column(
             heading, ratio=1 if is_name else None, justify="left" if is_name else "right", overflow="fold"
         )
     return table
 
 
-def _text(words: str, style: str = "") -> Text:
+def text(words: str, style: str = "") -> Text:
     """Return text that is neither markup nor steers the terminal: names come from clients."""
     return Text(one_line(words), style=style)
 
 
-def _percent(ratio: float | None) -> str:
+def percent(ratio: float | None) -> str:
+    """Return a share for people; None is that of no requests."""
     return "no requests" if ratio is None else f"{100 * ratio:.1f} %"
 
 

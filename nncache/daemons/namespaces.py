@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import NoReturn, TypeAlias, TypeVar
 
 from nncache.admin.proxy_pages import NoNamespaceError, ProxyReadiness, RefusedQueryError
+from nncache.cors.cross_origin import CrossOrigin
+from nncache.cors.settings import CorsSettings
 from nncache.daemons.history import History, Totals
 from nncache.daemons.namespace_log import named, run_named
 from nncache.daemons.namespace_stack import NamespaceStack, Security
@@ -25,6 +27,7 @@ from nncache.daemons.status_of_all import (
 )
 from nncache.daemons.watchdog import LoopStats
 from nncache.metrics.page import Figures
+from nncache.net.balancers.balancers import Balancers
 from nncache.proxy.clients.request import Handler
 from nncache.proxy.clients.server import Server
 from nncache.proxy.hottest import HottestStats
@@ -45,6 +48,7 @@ class Namespaces:
     Attributes:
         stacks: by name; that of one alone is "".
         server: of the clients.
+        balancers: in front of it, that are believed.
     """
 
     def __init__(
@@ -66,12 +70,13 @@ class Namespaces:
         self._clock = clock
         self._alone = next(iter(self.stacks.values())) if federation.is_alone else None
         self._history = History(clock(), Totals())  # of the sums
-        limits = federation.of_proxy.limits
+        limits, self.balancers = federation.of_proxy.limits, Balancers(federation.of_proxy.balancers)
+        balancers = self.balancers if federation.of_proxy.balancers.real_ip_from else None
         if self._alone is not None:  # nothing lies between the connections and its parts
             stack, traffic = self._alone, self._alone.traffic
             handle, known, direct = stack.handle, stack.fast_path, stack.direct_calls
-            behind = handle if first is None else first(traffic, handle)
-            self.server = Server(behind, known, limits, direct, traffic)
+            behind = _behind(federation.of_proxy.cors, first, traffic, handle)
+            self.server = Server(behind, known, limits, direct, traffic, balancers)
         else:
             traffic = Traffic(clock)
             traffic.observers = observers
@@ -82,9 +87,9 @@ class Namespaces:
                 for name, stack in self.stacks.items()
             }
             handle = MountedFrontEnd(self._mounts, members, traffic).handle
-            behind = handle if first is None else first(traffic, handle)
+            behind = _behind(federation.of_proxy.cors, first, traffic, handle)
             heads, calls = MountedHeads(self._mounts, members), MountedCalls(self._mounts, members)
-            self.server = Server(behind, heads, limits, calls, traffic)
+            self.server = Server(behind, heads, limits, calls, traffic, balancers)
         self._traffic = traffic  # of several, what is about none of them
 
     @property
@@ -198,6 +203,12 @@ class Namespaces:
         if not found:
             raise errors[0]
         return found
+
+
+def _behind(cors: CorsSettings, first: First | None, traffic: Traffic, handle: Handler) -> Handler:
+    """Return what answers all requests: pages of other origins, what is first, and the rest."""
+    handler = handle if first is None else first(traffic, handle)
+    return CrossOrigin(cors, traffic, handler).handle if cors.cors_origins else handler
 
 
 def _by_turns(found: Sequence[Sequence[str]], limit: int) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ from nncache.request_logs.request_logs import RequestLogs
 from nncache.settings.commands import SettingsOfProxy
 from nncache.settings.federation import Federation
 from nncache.spnego.stats import NO_TERMINATION
+from nncache.tenants.tenants import NO_TENANTS, tenants_of
 
 _log = logging.getLogger(__name__)
 
@@ -81,7 +82,10 @@ class ProxySystem:
         self._clock = clock
         self._watchdog = Watchdog()
         self._hottest = Hottest(clock)
+        self._tenants = tenants_of(settings.tenants, clock)
         observers = (*self._logs.observers, self._hottest.answered)
+        if self._tenants is not None:
+            observers = (*observers, self._tenants.answered)
         self._registration: Registration | None = None
         self._registry: ServedRegistry | None = None
         first = None
@@ -234,11 +238,13 @@ class ProxySystem:
         return {
             **self._served.figures(),
             "admin": self._admin.stats(),
+            "balancers": self._served.balancers.stats(),
             "loop": self._watchdog.stats(),
             "registration": NO_REGISTRATION if self._registration is None else self._registration.stats(),
             "registry": NO_REGISTRY if self._registry is None else self._registry.endpoint.stats(),
             "request_logs": self._logs.stats(),
             "server": self._server.stats(),
+            "tenants": NO_TENANTS if self._tenants is None else self._tenants.stats(),
             "termination": NO_TERMINATION if self._authentication is None else self._authentication.stats(),
             "tls": self._server.tls_stats(),
         }

@@ -9,6 +9,7 @@ Daemon: TypeAlias = Literal["proxy", "publisher", "dns", "namenode", "datanode"]
 ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "admin": ("proxy", "publisher", "dns", "namenode", "datanode"),
     "audit": ("proxy",),
+    "balancers": ("proxy",),
     "cache": ("proxy",),
     "dns": ("dns",),
     "events": ("proxy",),
@@ -27,6 +28,7 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "request_logs": ("proxy",),
     "server": ("proxy",),
     "stream": ("proxy",),
+    "tenants": ("proxy",),
     "termination": ("proxy",),
     "tls": ("proxy",),
     "traffic": ("proxy",),

@@ -116,6 +116,18 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "Requests being answered now.",
     ),
     counter("server.bugs", "server_bugs", "requests", "Requests that met an internal error; each is logged."),
+    counter(
+        "balancers.headers",
+        "proxy_protocol_headers",
+        "connections",
+        "Connections of real_ip_from that began with a header of the PROXY protocol.",
+    ),
+    counter(
+        "balancers.headers_refused",
+        "proxy_protocol_headers_refused",
+        "connections",
+        "Connections of real_ip_from closed because no valid header of the PROXY protocol came in time.",
+    ),
     counter("tls.handshakes", "tls_handshakes", "handshakes", "TLS handshakes of clients."),
     counter(
         "tls.handshakes_failed",
@@ -370,6 +382,23 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "log",
         REQUEST_LOGS,
     ),
+    # ---- tenants: none without tenants_by
+    counter(
+        "tenants.requests",
+        "tenant_requests",
+        "requests",
+        "Requests by tenant (tenants_by), hits sampled and weighted.",
+        "tenant",
+    ),
+    counter(
+        "tenants.hits",
+        "tenant_hits",
+        "requests",
+        "Those without a NameNode call of their own.",
+        "tenant",
+    ),
+    counter("tenants.calls", "tenant_calls", "requests", "Those that a NameNode answered.", "tenant"),
+    gauge("tenants.bytes", "tenants_bytes", "bytes", "Memory for these."),
 )
 
 

@@ -1,5 +1,7 @@
 """Read "host:port", the way in which every address of a NameNode is written in the settings."""
 
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
 MAX_PORT = 65535
 
 
@@ -27,6 +29,16 @@ def split_address(address: str) -> tuple[str, int]:
     if not is_resolvable(host):
         raise ValueError("must have a host name of parts of 1 to 63 characters")
     return host, int(digits)
+
+
+def read_ip(text: str | bytes) -> IPv4Address | IPv6Address:
+    """Read an address, as text or as its bytes; one of IPv4 that is written as one of IPv6 is of IPv4.
+
+    Raises ValueError: it is none.
+    """
+    address = ip_address(text)
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
 
 
 def is_resolvable(host: str) -> bool:

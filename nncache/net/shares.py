@@ -18,6 +18,9 @@ GREED: Final = 7
 # Within one network a host has as many addresses as it likes (RFC 4291, section 2.5.4).
 _IPV6_HOST_BITS: Final = 64
 
+_MAPPED: Final = "::ffff:"
+"""How a socket that serves IPv6 and IPv4 writes an address of IPv4 (RFC 4291, section 2.5.5.2)."""
+
 
 class Shares:
     """Who holds how many.
@@ -95,9 +98,14 @@ class Rates:
         self.charge(holder, now, -1.0)
 
 
+def without_mapping(address: str) -> str:
+    """Return the address that a socket has given, one of IPv4 as such."""
+    return address.removeprefix(_MAPPED) if "." in address else address
+
+
 def holder_of(address: str) -> str:
     """Return under which name a client's address takes its share: of IPv6 the network of 64 bits."""
-    if ":" not in address:
+    if ":" not in (address := without_mapping(address)):
         return address
     try:
         network = int(IPv6Address(address.partition("%")[0])) >> _IPV6_HOST_BITS

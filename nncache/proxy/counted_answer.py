@@ -21,7 +21,7 @@ async def counted_answer(
     `answer` says in the exchange what became of the request; until it does, it counts as refused.
     """
     exchange = Exchange(request.method, request.target, request.peer, traffic.clock())
-    exchange.request_id = request.first(b"x-request-id")
+    exchange.take_ids(request.first)
     exchange.result = Result.REFUSED
     try:
         response = await answer(request, exchange)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, assert_never
 from nncache.cache.decisions import Fetch, Forward, Join, Serve, Wait
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.effects import changes_nothing
+from nncache.net.shares import holder_of
 from nncache.proxy.cache_status import ForwardReason, why_not_asked
 from nncache.proxy.clients.error_replies import bug_reply
 from nncache.proxy.clients.request import Request
@@ -34,9 +35,9 @@ _log = logging.getLogger(__name__)
 
 _P = ParamSpec("_P")
 
-_LEFT_TO_THE_HANDLER: Final = frozenset({b"authorization", b"expect", b"if-none-match", b"prefer"})
+_LEFT_TO_THE_HANDLER: Final = frozenset({b"authorization", b"expect", b"if-none-match", b"origin", b"prefer"})
 """Request fields that ask for more than one answer at once: a ticket that a NameNode takes only once, an interim reply,
-conditions."""
+conditions, a page of another origin."""
 
 
 class DirectCall(ABC):
@@ -60,7 +61,7 @@ class DirectCall(ABC):
 
     def begin(self) -> bool:
         """Send it, if that can be done at once, and may be."""
-        upstream, limits, holder = self._calls.upstream, self._calls.limits, self.request.connection.holder
+        upstream, limits, holder = self._calls.upstream, self._calls.limits, holder_of(self._head.peer)
         exchange = upstream.prepare(self._head, holder, self)
         if exchange is None:
             return False
@@ -75,7 +76,7 @@ class DirectCall(ABC):
 
     def _left(self) -> DirectExchange:
         """Count it no more; return what has brought the reply, or will bring it to others."""
-        self._calls.limits.leave(self.request.connection.holder, self._head.caller)
+        self._calls.limits.leave(holder_of(self._head.peer), self._head.caller)
         exchange, self._exchange = self._exchange, None
         assert exchange is not None
         return exchange
@@ -248,7 +249,7 @@ class DirectCalls:
         if not is_webhdfs(request.target) or not _LEFT_TO_THE_HANDLER.isdisjoint(request.names):
             return None
         record = request.record = Exchange(request.method, request.target, request.peer, self._clock())
-        record.request_id = request.first(b"x-request-id")
+        record.take_ids(request.first)
         reading = request.reading = read_request(request.method, request.target, request.fields, request.peer)
         record.caller = reading.head.caller
         if (call := reading.call) is not None:

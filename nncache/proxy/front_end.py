@@ -169,7 +169,7 @@ class FrontEnd:
         exchange = request.record
         if exchange is None:
             exchange = Exchange(request.method, request.target, request.peer, self._clock())
-            exchange.request_id = request.first(b"x-request-id")
+            exchange.take_ids(request.first)
         is_held = False
         try:
             response = await self._handle(request, exchange)

@@ -80,7 +80,7 @@ class Hottest:
         path, caller = _path_and_caller(exchange)
         self._paths.add(path, weight, now)
         self._callers.add(caller, weight, now)
-        self._addresses.add(_bounded(exchange.peer), weight, now)
+        self._addresses.add(bounded(exchange.peer), weight, now)
 
     def stats(self, number: int) -> HottestStats:
         """Return up to so many of each kind."""
@@ -98,10 +98,15 @@ class Hottest:
         return HottestStats(paths=paths, callers=callers, addresses=addresses)
 
 
+def caller_name(exchange: Exchange) -> str:
+    """Return who asks, as Hadoop writes it and as far as it is known; of at most MAX_NAME_BYTES."""
+    return bounded(_shown(exchange.caller)) if exchange.caller else _path_and_caller(exchange)[1]
+
+
 def _path_and_caller(exchange: Exchange) -> tuple[str, str]:
     plain = parse_plain(exchange.target) if exchange.operation == GETFILESTATUS else None
     call = plain or parse_call(exchange.method, exchange.target)
-    return _bounded(call.path or NO_PATH), _bounded(
+    return bounded(call.path or NO_PATH), bounded(
         _shown(exchange.caller or claimed_caller(call) or _owner(call))
     )
 
@@ -131,7 +136,7 @@ def _shown(claim: str) -> str:
     return user if not doas else f"{doas} via {user or NO_CALLER}"
 
 
-def _bounded(name: str) -> str:
+def bounded(name: str) -> str:
     """Return a name of at most MAX_NAME_BYTES in UTF-8; other bytes are written as escapes."""
     if len(name) <= MAX_NAME_BYTES and name.isascii():
         return name

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from nncache.cache.clock_eviction import Caller
-from nncache.hadoop.calls import Call, PlainArguments, StatusRequest
+from nncache.hadoop.calls import Call, PlainArguments, StatusRequest, parse_plain
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.hadoop.users import is_user_name, read_claimed_user
 from nncache.proxy.credentials import Credential, claimed_user, is_authenticated_by_fields
@@ -42,6 +42,13 @@ def claimed_caller(call: Call | StatusRequest | PlainArguments, headers: Iterabl
     else:
         user, doas = call.user_name, call.doas
     return claim_of(claimed_user(headers) or user, doas)
+
+
+def caller_in(head: bytes, target: str) -> str:
+    """Return the same of the head of a plain read."""
+    lines = (line.partition(b":") for line in head.split(b"\r\n")[1:])
+    plain = parse_plain(target)
+    return "" if plain is None else claimed_caller(plain, [(name, value.strip()) for name, _, value in lines])
 
 
 def claim_of(user: str | None, doas: str | None) -> str:

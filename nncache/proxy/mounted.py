@@ -54,7 +54,7 @@ class MountedFrontEnd:
 
     def _refused(self, request: Request, error: ClientError) -> RawResponse:
         exchange = Exchange(request.method, request.target, request.peer, self._traffic.clock())
-        exchange.request_id = request.first(b"x-request-id")
+        exchange.take_ids(request.first)
         reply = error_reply(error)
         exchange.result, exchange.status, exchange.body_bytes = (
             result_of(error),

@@ -36,6 +36,7 @@ class Result(StrEnum):
     FORWARDED = "forwarded"
     STREAMED = "streamed"
     REGISTRY = "registry"
+    PREFLIGHT = "preflight"
     REFUSED = "refused"
     FAILED = "failed"
     ABANDONED = "abandoned"
@@ -48,6 +49,7 @@ MEANINGS: Final[Mapping[Result, str]] = {
     Result.FORWARDED: "answered by the NameNode",
     Result.STREAMED: "answered with a filter's events, until the stream ended",
     Result.REGISTRY: "answered from the service registry",
+    Result.PREFLIGHT: "answered by the proxy: what a page of another origin may ask (cors_origins)",
     Result.REFUSED: "refused: malformed, too slow, not WebHDFS, not authenticated, or beyond a limit",
     Result.FAILED: "answered with an error of the proxy: no NameNode replied, or an internal error",
     Result.ABANDONED: "the client left before there was an answer",
@@ -55,7 +57,9 @@ MEANINGS: Final[Mapping[Result, str]] = {
 """What each result means, for the documentation."""
 
 
-UNTIMED: Final = frozenset({Result.STREAMED, Result.REGISTRY, Result.REFUSED, Result.ABANDONED})
+UNTIMED: Final = frozenset(
+    {Result.STREAMED, Result.REGISTRY, Result.PREFLIGHT, Result.REFUSED, Result.ABANDONED}
+)
 """Counted as UNKNOWN_OPERATION and not timed: none involves a NameNode, and each operation is a series more."""
 
 POSSIBLE: Final = (
@@ -96,6 +100,7 @@ class Exchange:
         operation: one of OPERATION_NAMES.
         why: why it was forwarded, if it was.
         request_id: what the client says in `X-Request-Id`; "" if it says nothing.
+        traceparent: what it says in the field of this name (W3C Trace Context), valid or not; "" likewise.
         status: of the reply; 0 if there was none.
         body_bytes: of the reply's body; -1 where that was streamed.
         weight: how many requests it counts as.
@@ -113,6 +118,7 @@ class Exchange:
         "started",
         "status",
         "target",
+        "traceparent",
         "weight",
         "why",
     )
@@ -128,9 +134,14 @@ class Exchange:
         self.result = Result.ABANDONED
         self.why: ForwardReason | None = None
         self.request_id = ""
+        self.traceparent = ""
         self.status = 0
         self.body_bytes = -1
         self.weight = 1
+
+    def take_ids(self, first: Callable[[bytes], str]) -> None:
+        """Take what the client calls the request; `first` returns the first value of a field, "" for none."""
+        self.request_id, self.traceparent = first(b"x-request-id"), first(b"traceparent")
 
 
 Observer: TypeAlias = Callable[[Exchange], None]

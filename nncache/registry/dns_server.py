@@ -15,6 +15,7 @@ from cachetools import LRUCache
 
 from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
+from nncache.net.listening import where
 from nncache.net.shares import Shares, holder_of
 from nncache.net.token_bucket import TokenBucket
 
@@ -176,9 +177,11 @@ class DnsServer:
         found = await loop.getaddrinfo(self._endpoint.host, self._endpoint.port, type=socket.SOCK_STREAM)
         family, *_, address = found[0]  # of a name with several addresses the first, for both
         host, port = str(address[0]), int(address[1])
-        self._tcp = await loop.create_server(lambda: Connection(self), host, port, reuse_address=True)
+        self._tcp = await loop.create_server(lambda: Connection(self), **where(host, port))
         host, port = self._tcp.sockets[0].getsockname()[:2]
         datagrams = socket.socket(family, socket.SOCK_DGRAM)  # bound here: uvloop does not say why it cannot
+        if family == socket.AF_INET6:
+            datagrams.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, host != "::")
         try:
             datagrams.bind((host, port))
         except OSError:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from nncache.admin.settings import AdminSettings, ExplainSettings
+from nncache.admin.settings import AdminSettings, ExplainSettings, FleetSettings
 from nncache.cache.settings import CacheSettings
 from nncache.coordination.settings import ZooKeeperSettings
+from nncache.cors.settings import CorsSettings
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.namenode_settings import (
     MIN_PROBE_PAUSE_S,
@@ -30,6 +31,7 @@ from nncache.invalidation.settings import (
     PollingSettings,
 )
 from nncache.logs import LogSettings
+from nncache.net.balancers.settings import BalancerSettings
 from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
@@ -46,16 +48,20 @@ from nncache.settings.hadoop_conf import from_hadoop, registry_from_hadoop, view
 from nncache.settings.keys import keys_of
 from nncache.settings.namespaces import NamespaceSettings
 from nncache.spnego.settings import TerminationSettings
+from nncache.tenants.settings import TenantSettings
 
 _HEADINGS: Final[Mapping[Callable[[], object], str]] = {
     AdminSettings: "Access to the admin port",
+    BalancerSettings: "Load balancers in front",
     CacheSettings: "Cache",
     ChannelSettings: "Invalidation channel",
+    CorsSettings: "Pages of other origins",
     DnsSettings: "DNS zone",
     ExplainSettings: "Admin port of the proxy",
     EditsSettings: "Source of edits",
     FeedSettings: "Feed of a namespace in ZooKeeper",
     FilterSettings: "Filters",
+    FleetSettings: "Admin ports of all proxies",
     HadoopConfSettings: "Hadoop configuration",
     KerberosSettings: "Kerberos identity",
     LimitSettings: "Limits",
@@ -71,6 +77,7 @@ _HEADINGS: Final[Mapping[Callable[[], object], str]] = {
     RegistrationSettings: "Registration by name",
     RegistrySettings: "Service registry",
     RequestLogSettings: "Access log and audit log",
+    TenantSettings: "Figures by tenant",
     TerminationSettings: "Authentication of clients by the proxy",
     UpdateSettings: "Update rate",
     UserSettings: "User",
@@ -91,6 +98,8 @@ class SettingsOfProxy:
     """All that an operator may choose about `nncache proxy`."""
 
     proxy: ProxySettings = _part(ProxySettings)
+    balancers: BalancerSettings = _part(BalancerSettings)
+    cors: CorsSettings = _part(CorsSettings)
     hadoop_conf: HadoopConfSettings = _part(HadoopConfSettings)
     namespace: NamespaceSettings = _part(NamespaceSettings)
     namenodes: NameNodeSettings = _part(NameNodeSettings)
@@ -109,6 +118,7 @@ class SettingsOfProxy:
     admin: AdminSettings = _part(AdminSettings)
     log: LogSettings = _part(LogSettings)
     request_logs: RequestLogSettings = _part(RequestLogSettings)
+    tenants: TenantSettings = _part(TenantSettings)
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together; the SettingError names the key to change."""
@@ -225,6 +235,13 @@ class SettingsOfRegistry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfFleet(SettingsOfRegistry):
+    """The settings of `nncache fleet`."""
+
+    fleet: FleetSettings = _part(FleetSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfDns:
     """All that an operator may choose about `nncache dns`."""
 
@@ -306,6 +323,8 @@ _OF_ALL: Final = frozenset(
         (
             NamespaceSettings,
             ProxySettings,
+            BalancerSettings,
+            CorsSettings,
             KerberosSettings,
             TerminationSettings,
             LimitSettings,
@@ -314,6 +333,7 @@ _OF_ALL: Final = frozenset(
             RegistrationSettings,
             RegistrySettings,
             RequestLogSettings,
+            TenantSettings,
         )
     )
     if key.name != "namenode_principal"
@@ -327,6 +347,7 @@ WATCH = Form("watch", SettingsOfWatch, from_hadoop, viewfs_of, _OF_ALL)
 REGISTRY = Form("registry", SettingsOfRegistry, registry_from_hadoop)
 REAPER = Form("registry reaper", SettingsOfReaper, registry_from_hadoop)
 PROXIES = Form("proxies", SettingsOfRegistry, registry_from_hadoop)
+FLEET = Form("fleet", SettingsOfFleet, registry_from_hadoop)
 DNS = Form("dns", SettingsOfDns, registry_from_hadoop)
 EXPLAIN = Form("explain", SettingsOfExplain)
 PURGE = Form("purge", SettingsOfExplain)
@@ -341,6 +362,7 @@ FORMS: tuple[Form[Any], ...] = (
     REGISTRY,
     REAPER,
     PROXIES,
+    FLEET,
     DNS,
     EXPLAIN,
     PURGE,

@@ -18,7 +18,9 @@ from nncache.net.setting_error import SettingError
 ENVIRONMENT: Final = "NNCACHE_"
 """How the variable of a setting begins."""
 
-COMMA_SEPARATED = frozenset({"namenode_http", "namenode_rpc", "yarn_forgotten", "yarn_rm", "zookeeper"})
+COMMA_SEPARATED = frozenset(
+    {"namenode_http", "namenode_rpc", "real_ip_from", "yarn_forgotten", "yarn_rm", "zookeeper"}
+)
 """Lists whose flag takes several values at once. Not globs: a comma belongs to `{a,b}`."""
 
 _QUANTITY: Final = re.compile(r"(?P<number>\d{1,18}(?:\.\d{1,9})?)\s*(?P<unit>[A-Za-z]{0,5}|%)")

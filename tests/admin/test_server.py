@@ -78,6 +78,15 @@ async def fixture() -> AsyncIterator[Fixture]:
         yield made
 
 
+async def test_every_address_is_that_of_both_families() -> None:
+    """`[::]` serves IPv4 as well, and who is on this host is known as such in both."""
+    server = AdminServer(ListenAddress("::", 0), Fixture().pages(), lambda: "a <state>")
+    async with server, aiohttp.ClientSession() as session:
+        for host in ("127.0.0.1", "[::1]"):
+            async with session.get(f"http://{host}:{server.address.port}/") as reply:
+                assert (reply.status, "a &lt;state&gt;" in await reply.text()) == (200, True)
+
+
 async def test_no_page_names_a_library_or_its_version() -> None:
     """Also one that is not there, and the reply to what is no request."""
     async with fixture() as daemon, aiohttp.ClientSession() as session:

@@ -119,6 +119,13 @@ FAULTS: Final = {
             "is_last = False",
         ),
         _fault(
+            "old-version-kept",
+            "An answer to HTTP/1.0 says that the connection goes on.",
+            "clients/fastpath",
+            "end = KEPT_END",
+            "end = END",
+        ),
+        _fault(
             "part-of-a-head-held",
             "Nothing is answered at once behind a part of a head.",
             "clients/connection",

@@ -150,7 +150,8 @@ def poll(rng: Random) -> Request:
     rng.shuffle(fields)
     target = b"/webhdfs/v1%b?op=GETFILESTATUS%b" % (path, user)
     if rng.random() < 0.04:
-        return Request(target=target, version=b"HTTP/1.0", fields=(*fields, b"Connection: keep-alive"))
+        fields += rng.choice(([], [b"Connection: keep-alive"]))
+        return Request(target=target, version=b"HTTP/1.0", fields=tuple(fields))
     return Request(target=target, fields=tuple(fields))
 
 

@@ -204,6 +204,42 @@ async def test_each_request_is_logged_with_its_id(tmp_path: Path) -> None:
     assert "secret" not in log.read_text()
 
 
+async def test_a_trace_is_logged_and_goes_to_the_namenode_as_it_came(tmp_path: Path) -> None:
+    """The proxy takes no part in it, whether it is valid or not."""
+    log = tmp_path / "access"
+    valid, broken = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00-XYZ-1"
+    async with FakeNameNode() as namenode:
+        chosen = settings(namenode.http, access_log=str(log), access_log_format="json")
+        async with running(chosen), aiohttp.ClientSession() as session:
+            await ready(chosen, 200)
+            for method, op in (("GET", "LISTSTATUS"), ("PUT", "MKDIRS"), ("GET", "GETFILESTATUS")):
+                for said in (valid, broken):
+                    url = f"http://{chosen.proxy.listen}/webhdfs/v1/w/x?op={op}&user.name=joe"
+                    async with session.request(method, url, headers={"TraceParent": said}) as reply:
+                        await reply.read()
+    asked = [said for call, said in zip(namenode.calls, namenode.traceparents, strict=True) if "op=" in call]
+    assert asked == [valid, broken] * 3
+    read = [json.loads(line) for line in log.read_text().splitlines()]
+    trace = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7")
+    assert [(line["trace_id"], line["parent_id"]) for line in read] == [trace, (None, None)] * 3
+
+
+async def test_requests_are_counted_by_user_where_that_is_asked_for() -> None:
+    """Behind a setting: /metrics would name users to any client."""
+    async with FakeNameNode() as namenode:
+        for chosen, count in (
+            (settings(namenode.http), None),
+            (settings(namenode.http, tenants_by="user"), 'nncache_tenant_calls_total{tenant="joe"} 2.0'),
+        ):
+            async with running(chosen):
+                await ready(chosen, 200)
+                for _ in range(2):
+                    await get(f"http://{chosen.proxy.listen}/webhdfs/v1/w/x?op=LISTSTATUS&user.name=joe")
+                _, page = await get(f"http://{chosen.proxy.admin}/metrics")
+                assert ("joe" in page) is (count is not None)
+                assert count is None or f"\n{count}\n" in page
+
+
 async def test_a_request_under_way_is_finished_before_the_end() -> None:
     """SIGTERM stops the listening at once, and breaks no call off."""
     async with FakeNameNode() as namenode:

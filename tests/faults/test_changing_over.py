@@ -77,9 +77,9 @@ def change_over(process: ServerProcess, relays: Sequence[Relay], way: Break, apa
     """Cut the JournalNodes off until another source is read, and some time more; then have them read again."""
     before = said(process, ON_INOTIFY), said(process, ON_JOURNALNODES)
     with broken(relays, way):
-        until(lambda: said(process, ON_INOTIFY) > before[0])
+        until(lambda: said(process, ON_INOTIFY) > before[0], process.last_words)
         time.sleep(apart_s)
-    until(lambda: said(process, ON_JOURNALNODES) > before[1])
+    until(lambda: said(process, ON_JOURNALNODES) > before[1], process.last_words)
 
 
 def published(pair: Pair, times: int, seed: int) -> Verdict:
@@ -150,7 +150,7 @@ def test_a_proxy_keeps_what_it_has(pair: Pair) -> None:
         see_changes(on, "before")
         flushes = on.proxy.metrics()[FLUSHES]
         kept = f"{TOP}/proxied/kept"
-        on.mkdirs(kept, "alice")
+        on.do(Where.NAMENODE, "PUT", "MKDIRS", kept)
         on.make_hit(kept, "alice")
         with broken(pair.relays, Break.SILENT):
             see_changes(on, "cut off")

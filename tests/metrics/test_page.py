@@ -96,7 +96,9 @@ def test_no_traffic_makes_more_than_five_hundred_series() -> None:
     assert sum(not line.startswith("#") for line in page.splitlines()) <= 500
 
 
-OF_PROCESS = frozenset({"admin", "loop", "request_logs", "server", "termination", "tls"})
+OF_PROCESS = frozenset(
+    {"admin", "balancers", "loop", "request_logs", "server", "tenants", "termination", "tls"}
+)
 
 
 def page() -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.net.addresses import split_address
+from nncache.net.addresses import read_ip, split_address
 from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.setting_error import SettingError
 
@@ -108,3 +108,25 @@ def test_no_other_form_is_an_endpoint(text: str) -> None:
     """The error is one line that names key, value and what is allowed."""
     with pytest.raises(SettingError, match=r"^admin: .*: must be host:port"):
         parse_endpoint("admin", text)
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("::FFFF:c000:207", "192.0.2.7"),
+        (bytes.fromhex("c0000207"), "192.0.2.7"),
+        ("2001:DB8::7", "2001:db8::7"),
+    ],
+)
+def test_an_address_has_one_spelling(given: str | bytes, address: str) -> None:
+    """Limits and rules know a client by it."""
+    assert str(read_ip(given)) == address
+
+
+@pytest.mark.parametrize("given", ["", "192.0.2.07", "nn.example.com", b"abc"])
+def test_what_is_no_address_is_refused(given: str | bytes) -> None:
+    """With an error that names it."""
+    with pytest.raises(ValueError, match="does not appear to be"):
+        read_ip(given)

@@ -78,6 +78,7 @@ def test_what_is_given_back_can_be_taken_again() -> None:
         ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
         ("fe80::1%eth0", "fe80::/64"),
         ("not:an:address", "not:an:address"),
+        ("::ffff:10.1.2.3", "10.1.2.3"),
     ],
 )
 def test_a_host_has_one_share_whatever_its_addresses(address: str, holder: str) -> None:

@@ -59,6 +59,17 @@ async def test_no_task_is_left_of_a_request_that_waits() -> None:
         assert (await client.reply()).status == 200
 
 
+async def test_a_wait_of_http_1_0_keeps_its_connection() -> None:
+    """Its answer says so, as any other."""
+    async with fixture() as s, s.client() as client:
+        for path in ("/w/one", "/w/two"):
+            client.send(get(path, WAITS, "Connection: keep-alive", version="1.0"))
+            await held(s)
+            s.appear(path)
+            reply = await client.reply()
+            assert (reply.status, reply["Connection"]) == (200, "keep-alive")
+
+
 async def test_a_wait_that_is_over_leaves_no_cycle() -> None:
     """The collector looks once at what grows old, and never finds what dies after that."""
     gc.collect()  # of other tests

@@ -97,6 +97,21 @@ async def test_both_transports_are_on_one_port() -> None:
         writer.close()
 
 
+async def test_every_address_is_that_of_both_families() -> None:
+    """On both transports: `[::]` serves IPv4 as well."""
+    async with DnsServer(ListenAddress("::", 0), Echo().reply, 1000.0, lambda: 0.0) as server:
+        loop, port = asyncio.get_running_loop(), server.address.port
+        for host in ("127.0.0.1", "::1"):
+            transport, client = await loop.create_datagram_endpoint(Client, remote_addr=(host, port))
+            transport.sendto(b"hello")
+            assert await client.received.get() == b"udp hello"
+            transport.close()
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(framed(b"hello"))
+            assert await message(reader) == b"tcp hello"
+            writer.close()
+
+
 async def test_a_message_may_come_in_pieces_and_many_at_once() -> None:
     """Answers come in the order of the questions (RFC 7766)."""
     async with served() as server:

@@ -143,6 +143,8 @@ def test_refused_requests_are_in_it_and_no_others(tmp_path: Path) -> None:
         "result": "refused",
         "reason": None,
         "request_id": "x",
+        "trace_id": None,
+        "parent_id": None,
     }
     assert (bare["address"], bare["status"], bare["request_id"], bare["target"]) == ("10.0.0.2", 429, "y", "")
 

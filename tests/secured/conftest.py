@@ -52,9 +52,10 @@ def secured_proxies(secured_cluster: Cluster) -> Iterator[dict[str, Proxy]]:
             run(*add, *without(own, "--namenode-rpc"), *places)
         close.enter_context(Publisher(*own, *stored, *places, *spelled(SPARING))).await_publishing()
         globs = (word for glob in GLOBS for word in ("--glob", glob))
+        by_user = ("--tenants-by", "user")
         made = {
-            "direct": close.enter_context(Proxy(*own, *globs, *PATIENT, *spelled(SPARING))),
-            "zookeeper": close.enter_context(Proxy(*own, *stored, *PATIENT)),
+            "direct": close.enter_context(Proxy(*own, *globs, *PATIENT, *by_user, *spelled(SPARING))),
+            "zookeeper": close.enter_context(Proxy(*own, *stored, *PATIENT, *by_user)),
         }
         for proxy in made.values():
             proxy.await_gate()

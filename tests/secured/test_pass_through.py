@@ -6,6 +6,7 @@ from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
 from tests.cluster import webhdfs
 from tests.kerberos import negotiate
+from tests.patience import until
 from tests.secured.asking import Question, ask, cookie_of, kept_place, namenode_of, names, token_of, until_hit
 
 CHANNELS = ("direct", "zookeeper")
@@ -47,6 +48,25 @@ def test_a_credential_that_was_accepted_is_answered_from_memory(
         assert not first.is_hit
         assert (hit.status, hit.body) == (own.status, own.body)
         assert not hit.header("Set-Cookie")
+
+
+@pytest.mark.parametrize(
+    ("way", "tenant"), [("cookie", "alice"), ("token", "alice"), ("doas", "alice via proxy")]
+)
+def test_hits_are_counted_for_the_user_whom_a_credential_names(
+    secured_cluster: Cluster, proxy: Proxy, place: str, way: str, tenant: str
+) -> None:
+    """Those of known heads as well, which name no user in their target."""
+    asked = ways(secured_cluster, "alice")[way]
+    question = Question(f"{place}/d", asked.query, asked.headers)
+    until_hit(proxy, question)
+
+    def hits() -> float:
+        return proxy.metrics().get(f'nncache_tenant_hits_total{{tenant="{tenant}"}}', 0.0)
+
+    before, known = hits(), proxy.metrics()["nncache_fast_path_hits_total"]
+    until(lambda: ask(proxy.address, question).is_hit and hits() >= before + 5)
+    assert proxy.metrics()["nncache_fast_path_hits_total"] > known
 
 
 @pytest.mark.parametrize("way", ["cookie", "token"])

@@ -23,6 +23,7 @@ from tests.event_client import EventClient
 from tests.service import Service
 
 PAGE = blocks(DOCS / "inotify.md")
+ORIGIN = "https://ui.example.com"
 FLOOD = 70
 """Events at once; 60 may be, at one a second in the long run."""
 
@@ -34,9 +35,13 @@ class Served(NamedTuple):
     proxy: Proxy
     root: str
 
-    def events(self, *, user: str = "alice", name: str = "f", last_id: str = "") -> EventClient:
+    def events(
+        self, *, user: str = "alice", name: str = "f", last_id: str = "", origin: str = ""
+    ) -> EventClient:
         """Ask for the events of a filter."""
         headers = {"Last-Event-ID": last_id} if last_id else {}
+        if origin:
+            headers["Origin"] = origin
         return EventClient(self.proxy.address, f"/v1/events?filter={name}&user.name={user}", headers)
 
     def make(self, *names: str) -> list[str]:
@@ -65,7 +70,10 @@ def served(cluster: Cluster) -> Iterator[Served]:
     for name in ("f", "loud"):
         make_directory(cluster, f"{root}/{name}")
         service.add(name, f"{root}/{name}/*")
-    with service.publisher(max_events_per_s_per_filter=1) as publisher, service.proxy() as proxy:
+    with (
+        service.publisher(max_events_per_s_per_filter=1) as publisher,
+        service.proxy(cors_origins=ORIGIN) as proxy,
+    ):
         publisher.await_publishing()
         proxy.await_gate()
         served = Served(service, proxy, root)
@@ -100,6 +108,24 @@ def test_events_come_and_are_resumed(served: Served) -> None:
         assert second == messages[0]
         assert [reported["path"] for reported in seen] == made
         assert seen == list(watching.events())
+
+
+@pytest.mark.parametrize("origin", [ORIGIN, "https://else.example.com"])
+def test_a_page_of_a_named_origin_may_read(served: Served, origin: str) -> None:
+    """What its browser lets it see: events, refusals, and a status, which comes from memory. No other page's does."""
+    allowed = {"Access-Control-Allow-Origin": origin, "Vary": "Origin"} if origin == ORIGIN else {}
+    for user, status in (("alice", 200), ("mallory", 403)):
+        with served.events(user=user, origin=origin) as following:
+            assert following.status == status
+            assert {name: following.fields[name] for name in allowed} == allowed
+            assert allowed or "Access-Control-Allow-Origin" not in following.fields
+    with Asker(served.proxy.address) as page:
+        target = f"/webhdfs/v1{served.root}/f/no-{origin == ORIGIN}?op=GETFILESTATUS&user.name=alice"
+        replies = [page.ask("GET", target, headers=[("Origin", origin)]) for _ in range(3)]
+    last = dict(replies[-1].headers)
+    assert {reply.status for reply in replies} == {404}
+    assert (last["Cache-Status"] == "nncache; hit") is bool(allowed)
+    assert last.get("Access-Control-Allow-Origin") == (origin if allowed else None)
 
 
 def test_the_examples_of_the_page_work(served: Served) -> None:

@@ -166,7 +166,9 @@ def running(hadoop_version: str, say: Callable[[str], None], fault: str | None =
         publisher = stack.enter_context(Publisher(*flags, "--filters-path", "/filters"))
         publisher.await_publishing()
         small = ("--max-cache-entries", "60") if fault == "cache-too-small" else ()
-        proxies = tuple(stack.enter_context(Proxy(*flags, *own)) for own in (small, ()))
+        proxies = tuple(
+            stack.enter_context(Proxy(*flags, "--tenants-by", "user", *own)) for own in (small, ())
+        )
         for proxy in proxies:
             proxy.await_gate()
         say("a namespace in that ZooKeeper, with a NameNode of our own")

@@ -18,6 +18,8 @@ from nncache.commands.check import report_as_json as check_as_json
 from nncache.commands.event_lines import Away, Happened, JsonLines, Missing
 from nncache.commands.filters_estimate import estimate_as_json
 from nncache.commands.filters_view import all_as_json, plan_as_json
+from nncache.commands.fleet_client import Answer
+from nncache.commands.fleet_view import answers_as_json
 from nncache.commands.proxies import READY, Found
 from nncache.commands.proxies import lines as proxy_lines
 from nncache.daemons.history import History, Totals
@@ -93,8 +95,9 @@ def shapes() -> Iterator[tuple[str, str]]:
         FilterModified(80, _JOE.path_glob, _JOE.owner, _WIDER.path_glob, _WIDER.owner),
     )
     yield "watch", "\n".join(lines.line(each, _MADE_AT) for each in printed)
+    purged: dict[str, object] = {"purged": [asdict(Purged(path="/user/joe", is_subtree=True, was_held=True))]}
     yield "explain", _text(_explanation())
-    yield "purge", _text({"purged": [asdict(Purged(path="/user/joe", is_subtree=True, was_held=True))]})
+    yield "purge", _text(purged)
     report = AuditReport(outcomes=Counter({AuditOutcome.SAME: 148, AuditOutcome.CHANGED: 2}))
     yield "audit", _text(report_as_json(report))
     failing = failed("nn1:8020 is no HTTP server: it speaks Hadoop RPC", "namenode_http: give 9870, not 8020")
@@ -120,6 +123,14 @@ def shapes() -> Iterator[tuple[str, str]]:
     )
     yield "proxies", _lines(proxy_lines([proxy], as_json=True))
     yield "top", _text(_status())
+    silent = Answer("proxy8-9871", None, "no answer within 5 s")
+    for name, document in (
+        ("status", _status()),
+        ("top", _status()),
+        ("explain", _explanation()),
+        ("purge", purged),
+    ):
+        yield f"fleet {name}", answers_as_json([Answer("proxy7-9871", document), silent])
 
 
 def _explanation() -> dict[str, object]:

@@ -41,6 +41,12 @@ LAST_TRIAL_S: Final = 60.0
 TRIAL_S: Final = 15.0
 """How long a better source may take to catch up with the one in use."""
 
+HELD_S: Final = 0.3
+"""How long the one in use is not read, so that a better one can reach what it has returned."""
+
+HELD_AGAIN_S: Final = 3.0
+"""And how long it is read before that is done again."""
+
 GO_ON_S: Final = 10.0
 """How long another source is waited for when one can no longer be read; then the run ends."""
 
@@ -91,6 +97,8 @@ class AutoEdits:
         self._trying: asyncio.Task[None] | None = None  # tries better ones
         self._trial: tuple[Choice, Overlap] | None = None  # the one that is tried
         self._returned = asyncio.Event()  # something was returned
+        self._ready = asyncio.Event()  # the one that is tried can take over
+        self._held_at = -math.inf  # when the one in use was held last
         self._reading: asyncio.Timeout | None = (
             None  # ends a read of the one in use when another can take over
         )
@@ -165,6 +173,8 @@ class AutoEdits:
             read = self._taken_over(current)
             if read is not None:
                 return read
+            if await self._held():
+                continue
             reading = asyncio.timeout(None)
             try:
                 async with reading:
@@ -228,6 +238,21 @@ class AutoEdits:
                     self._change_over(choice, f" and not from {lost.name}: {why}")
                     return
             await asyncio.sleep(backoff.failed(self._chance()))
+
+    async def _held(self) -> bool:
+        """Read nothing for a moment if that may let a better source take over; return whether it can.
+
+        Under load the one in use returns the next transactions before a better one has reached the last.
+        """
+        if self._trial is None or not self._trial[1].is_near or self._clock() < self._held_at + HELD_AGAIN_S:
+            return False
+        self._held_at = self._clock()
+        try:
+            async with asyncio.timeout(HELD_S):
+                await self._ready.wait()
+        except TimeoutError:
+            return False
+        return True
 
     def _taken_over(self, current: Choice) -> EditsRead | None:
         """Return the first read of a better source that takes over; None if none can."""
@@ -297,15 +322,18 @@ class AutoEdits:
             await self._next_returned()
         overlap = Overlap(self._through_txid)
         self._trial = trial = choice, overlap
+        self._ready.clear()
         try:
             async with asyncio.timeout(TRIAL_S):
                 await choice.source.start(overlap.through_txid)
                 self._check_term(choice)
                 while not overlap.trouble:
                     if overlap.is_ready:
+                        self._ready.set()
                         self._end_reading()
                         await self._next_returned()
                     else:
+                        self._ready.clear()
                         overlap.read(await choice.source.read())
             return overlap.trouble
         finally:

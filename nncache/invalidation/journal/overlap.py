@@ -41,13 +41,14 @@ class Overlap:
         self._compared_txid = after_txid  # what both have read up to here is compared
 
     @property
+    def is_near(self) -> bool:
+        """Whether the other one has read so far that it covers something."""
+        return not self.trouble and self._last.fresh_as_of is not None
+
+    @property
     def is_ready(self) -> bool:
         """Whether the other one can take over."""
-        return (
-            not self.trouble
-            and self._last.fresh_as_of is not None
-            and self._last.through_txid >= self.through_txid
-        )
+        return self.is_near and self._last.through_txid >= self.through_txid
 
     def returned(self, read: EditsRead) -> None:
         """Take what the source in use returned."""

@@ -78,6 +78,8 @@ class _Run:
     is_catching_up: bool = False  # finalized segments are read
     end: Exception | None = None  # why nothing can follow
     fresh_as_of: float | None = None  # as returned last
+    moved_txid: int = -1  # the position
+    moved_at: float = -math.inf  # when it was found to have moved: a majority need not answer for that
 
     @property
     def has_begun(self) -> bool:
@@ -319,8 +321,11 @@ class JournalEdits:
         if self._away_s is None:
             await run.news.wait()
             return
+        now = self._clock()
+        if run.quorum.through_txid != run.moved_txid:
+            run.moved_txid, run.moved_at = run.quorum.through_txid, now
         heard_at = sorted((node.heard_at for node in self._nodes), reverse=True)[len(self._nodes) // 2]
-        wait_s = heard_at + self._away_s - self._clock()
+        wait_s = max(heard_at, run.moved_at) + self._away_s - now
         if wait_s <= 0:
             if run.quorum.is_quorate:
                 raise ChannelUnavailableError(f"most JournalNodes have not answered for {self._away_s:g} s")

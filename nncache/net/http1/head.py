@@ -110,6 +110,7 @@ class FieldBlock:
         names: of all fields that came, in small letters.
         count: how many came.
         closes: `Connection: close` is among them.
+        keeps: `Connection: keep-alive` is among them.
         length: see `Head`.
         is_used: it was found again since it was read first, or since room was needed that none but used ones had.
     """
@@ -118,6 +119,7 @@ class FieldBlock:
     names: frozenset[bytes]
     count: int
     closes: bool
+    keeps: bool
     length: int | None
     is_used: bool = False
 
@@ -130,7 +132,7 @@ class Head:
         target: printable ASCII: bytes beyond it are percent-encoded, and everything else stays as it came.
         minor: of the version, HTTP/1.0 or HTTP/1.1.
         fields: without `Upgrade`: like a NameNode, no reader here speaks another protocol (RFC 9110, section 7.8).
-        keep_alive: whether the connection may go on behind the request (RFC 9112, section 9.3; never with HTTP/1.0).
+        keep_alive: whether the connection may go on behind the request (RFC 9112, section 9.3).
         length: bytes of the body; None: it comes in chunks.
         names: of all fields that came, in small letters.
     """
@@ -176,7 +178,7 @@ def read_head(head: bytes, *, max_bytes: int, max_fields: int) -> Head:
         _see_version(block, minor)
     except FieldError as error:
         raise HeadError(Fault.MALFORMED, str(error), method, target) from None
-    keep_alive = minor == 1 and not block.closes
+    keep_alive = (minor == 1 or block.keeps) and not block.closes
     return Head(method, target, minor, block.fields, keep_alive, block.length, block.names)
 
 
@@ -188,7 +190,9 @@ def _read_block(text: bytes) -> FieldBlock:
     _see_host(values)
     if b"upgrade" in values or len(values.get(b"host", ())) > 1:
         fields = _kept(fields)
-    block = FieldBlock(tuple(fields), frozenset(names), len(lines), b"close" in options_of(values), length)
+    options = options_of(values)
+    closes, keeps = b"close" in options, b"keep-alive" in options
+    block = FieldBlock(tuple(fields), frozenset(names), len(lines), closes, keeps, length)
     if len(text) <= MAX_BLOCK_BYTES and block.names <= HARMLESS_FIELDS:
         _remember(text, block)
     return block

@@ -9,12 +9,13 @@ from typing import Final
 
 from nncache.cache.replies import Reply
 from nncache.hadoop.filestatus import render_missing
-from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.response import CLOSE, KEEP_ALIVE, RawResponse
 from nncache.proxy.headers import HIT, encode_fields
 from nncache.proxy.messages import Header
 
-_END: Final = b"%d\r\n" + encode_fields((HIT,)).replace(b"%", b"%%") + b"Content-Length: %d\r\n\r\n"
-_LAST_END: Final = _END.removesuffix(b"\r\n") + b"Connection: close\r\n\r\n"
+END: Final = b"%d\r\n" + encode_fields((HIT,)).replace(b"%", b"%%") + b"Content-Length: %d\r\n\r\n"
+LAST_END: Final = END.removesuffix(b"\r\n") + CLOSE
+KEPT_END: Final = END.removesuffix(b"\r\n") + KEEP_ALIVE
 
 
 class DateText:
@@ -60,9 +61,9 @@ class HitFrame:
         return self._text
 
 
-def rest_of_head(age_s: float, length: int, *, is_last: bool = False) -> bytes:
-    """Return the age and what comes between it and a body of so many bytes; with the last one the connection ends."""
-    return (_LAST_END if is_last else _END) % (max(0, int(age_s)), length)
+def rest_of_head(age_s: float, length: int, end: bytes = END) -> bytes:
+    """Return the age and what comes between it and a body of so many bytes; `end` says what the connection does."""
+    return end % (max(0, int(age_s)), length)
 
 
 def body_of(reply: Reply, as_requested: str) -> bytes:

@@ -16,11 +16,12 @@ import select
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
+from nncache.net.balancers.balancers import Balancers
 from nncache.net.http1.head import Fault, Head, HeadError, read_head
 from nncache.net.http1.head_buffer import HeadBuffer, is_one_head
 from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.clients.error_replies import raw_error_reply
-from nncache.proxy.clients.per_request_fields import request_id_in
+from nncache.proxy.clients.per_request_fields import value_in
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse, reset
 from nncache.proxy.errors import (
@@ -83,7 +84,8 @@ class ClientConnection(asyncio.Protocol):
     Attributes:
         transport: None before it is connected, and once it is lost.
         holder: of the connection's share (`nncache.net.shares.holder_of`).
-        peer: the client's address.
+        peer: the client's address, or that of a balancer between; before it is connected "", if that is not known.
+        balancers: they say in each request who the client is; None: it is who has connected.
         is_paused: the client does not read.
         on_lost: called when the client may be gone, while a handler waits for something else.
 
@@ -118,6 +120,7 @@ class ClientConnection(asyncio.Protocol):
         "_task",
         "_timer",
         "_used_at",
+        "balancers",
         "holder",
         "is_paused",
         "on_lost",
@@ -125,14 +128,15 @@ class ClientConnection(asyncio.Protocol):
         "transport",
     )
 
-    def __init__(self, owner: "Server", fast_path: KnownHeads, limits: LimitSettings) -> None:
+    def __init__(self, owner: "Server", fast_path: KnownHeads, limits: LimitSettings, peer: str = "") -> None:
         self._owner = owner
         self._fast_path = fast_path
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self.transport: asyncio.Transport | None = None
         self.holder = ""
-        self.peer = ""
+        self.peer = peer
+        self.balancers: Balancers | None = None
         self.is_paused = False
         self.on_lost: Callable[[], None] | None = None
         self._is_admitted = True
@@ -283,12 +287,12 @@ class ClientConnection(asyncio.Protocol):
             self._used_at = self._loop.time()
             transport.write(reply)
             if fast_path.is_sampled:
-                fast_path.observe(data, self.peer)
+                fast_path.observe(data, self._client_of(data))
             return True
         if (reply := fast_path.answer_last(data)) is not None:
             transport.write(reply)
             if fast_path.is_sampled:
-                fast_path.observe(data, self.peer)
+                fast_path.observe(data, self._client_of(data))
             self._is_ending = True
             self._close()
             return True
@@ -357,13 +361,17 @@ class ClientConnection(asyncio.Protocol):
             read = read_head(head, max_bytes=limits.max_head_bytes, max_fields=limits.max_header_fields)
         except HeadError as error:
             refusal = _REFUSALS[error.fault](str(error))
-            self._refuse(refusal, error.method, error.target, request_id_in(head))
+            self._refuse(refusal, error.method, error.target, head)
             return
-        self._start(read, whole)
+        self._start(read, whole, self._client_of(head))
 
-    def _start(self, head: Head, whole: bytes | None) -> None:
+    def _client_of(self, head: bytes) -> str:
+        """Return the address of the client that has sent a request."""
+        return self.peer if self.balancers is None else self.balancers.client_of(head, self.peer)
+
+    def _start(self, head: Head, whole: bytes | None, client: str) -> None:
         body = None if head.length == 0 else RequestBody(head.length, self._limits, self._regulate)
-        request = Request(head, body, self, whole if body is None else None)
+        request = Request(head, body, self, whole if body is None else None, client)
         if body is not None:
             self._request = request
             if behind := self._feed(body, self._incoming.take()):
@@ -500,7 +508,8 @@ class ClientConnection(asyncio.Protocol):
     def hold(self, request: Request, held: "HeldRequest") -> bool:
         """Hold the request in progress until `answered`; false if it did not come alone, or must not wait."""
         ends = self.transport is None or self.ends_with_its_reply or self._is_half_closed
-        if ends or self.is_paused or request.whole is None or self._incoming or not request.keep_alive:
+        ends |= not (request.keep_alive and request.is_http_1_1)
+        if ends or self.is_paused or request.whole is None or self._incoming:
             return False
         self._request = self._task = None
         self._held = held
@@ -531,10 +540,10 @@ class ClientConnection(asyncio.Protocol):
         """What handles the request in progress."""
         return self._task
 
-    def _refuse(self, error: ProxyError, method: str = "", target: str = "", request_id: str = "") -> None:
+    def _refuse(self, error: ProxyError, method: str = "", target: str = "", head: bytes = b"") -> None:
         """Answer without handling, then let the client read that before the connection goes.
 
-        Method, target and id of the request are for the log, as far as they were read.
+        What was read of the request is for the log.
         """
         transport = self.transport
         if transport is None or self._is_ending:
@@ -542,7 +551,8 @@ class ClientConnection(asyncio.Protocol):
         self._is_ending = True
         self._incoming.take()
         self._stop_head_timer()
-        self._owner.traffic.refused(error, self.peer, method=method, target=target, request_id=request_id)
+        client, request_id = self._client_of(head), value_in(head, b"x-request-id")
+        self._owner.traffic.refused(error, client, method=method, target=target, request_id=request_id)
         transport.write(raw_error_reply(error, has_body=method != "HEAD"))
         if transport.can_write_eof():
             transport.write_eof()

@@ -12,6 +12,7 @@ import hashlib
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Final, cast
 
@@ -22,8 +23,9 @@ from nncache.cache.store import Store
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.filestatus import render_missing
 from nncache.net.http1.head import HARMLESS_FIELDS, is_known_block
-from nncache.proxy.clients.cached_reply import DateText, HitFrame, rest_of_head
-from nncache.proxy.clients.per_request_fields import request_id_in, without_per_request_fields
+from nncache.proxy.clients.cached_reply import END, KEPT_END, LAST_END, DateText, HitFrame, rest_of_head
+from nncache.proxy.clients.per_request_fields import value_in, without_per_request_fields
+from nncache.proxy.identity import caller_in
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.sampling import Sampler
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
@@ -56,10 +58,10 @@ class _Answer(Hit):
     """A hit and how to write it.
 
     `body` is None if it is that of the entry, else the body itself, or the number of bytes of the path that a 404
-    quotes as it stands in the key. With the last one its connection ends.
+    quotes as it stands in the key; `end` is what its head says of the connection.
     """
 
-    __slots__ = ("body", "frame", "is_last", "text")
+    __slots__ = ("body", "end", "frame", "text")
 
     def __init__(
         self,
@@ -69,13 +71,13 @@ class _Answer(Hit):
         body: bytes | int | None,
         until: float,
         *,
-        is_last: bool,
+        end: bytes,
     ) -> None:
         expires_at = min(hit.expires_at, until)
         super().__init__(hit.entry, hit.grant, forget_epoch=hit.forget_epoch, expires_at=expires_at, key=key)
         self.frame = frame
         self.body = body
-        self.is_last = is_last
+        self.end = end
         self.text: bytes | None = None  # of the running second
 
     @property
@@ -201,7 +203,9 @@ class FastPath:
         answer, started, text = sampled
         exchange = Exchange("GET", head[4 : head.index(b" ", 4)].decode("latin-1"), peer, started)
         exchange.operation, exchange.result, exchange.weight = GETFILESTATUS, Result.HIT, self.sampler.every
-        exchange.request_id = request_id_in(head)
+        exchange.take_ids(partial(value_in, head))
+        if b"ookie:" in head:
+            exchange.caller = caller_in(head, exchange.target)
         exchange.status = answer.entry.reply.status
         exchange.body_bytes = len(text) - text.index(b"\r\n\r\n") - 4
         self._next_sample = self.sampler.next(self.hits, started)
@@ -235,14 +239,17 @@ class FastPath:
             return
         kept = without_per_request_fields(head, max_fields=self._max_fields)
         key = kept if is_harmless(kept) else self._digest(kept)
+        end = END
         if is_last:
-            key = self._key_of_last(kept)
+            key, end = self._key_of_last(kept), LAST_END
+        elif kept.partition(b"\r\n")[0].endswith(b" HTTP/1.0"):
+            end = KEPT_END
         rest: bytes | int | None = body
         if body == reply.body:
             rest = None
         elif key is kept and _quotes(kept, body):
             rest = len(body) - _MISSING_REST
-        self._store.hold(_Answer(hit, key, self._frame(reply), rest, until, is_last=is_last))
+        self._store.hold(_Answer(hit, key, self._frame(reply), rest, until, end=end))
 
     def stats(self) -> FastPathStats:
         """Return the figures so far."""
@@ -291,12 +298,12 @@ class FastPath:
         start, age_s, body = answer.frame.at(now, self._dates), now - answer.entry.confirmed_at, answer.body
         if isinstance(body, int):
             quoted = answer.key[_TARGET_STARTS : _TARGET_STARTS + body]
-            rest = rest_of_head(age_s, _MISSING_REST + body)
+            rest = rest_of_head(age_s, _MISSING_REST + body, answer.end)
             text = b"".join((start, rest, _MISSING_START, quoted, _MISSING_END))
         else:
             if body is None:
                 body = answer.entry.reply.body
-            text = b"".join((start, rest_of_head(age_s, len(body), is_last=answer.is_last), body))
+            text = b"".join((start, rest_of_head(age_s, len(body), answer.end), body))
         if len(self._texts) < MAX_TEXTS and len(text) <= MAX_TEXT_BYTES:
             answer.text = text
             self._texts.append(answer)

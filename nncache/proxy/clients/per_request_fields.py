@@ -2,7 +2,8 @@
 
 Two heads that are equal without them are the same question to cache and NameNode: nothing in
 `nncache.proxy.cache_directives`, `nncache.proxy.identity` or `nncache.net.http1.head` reads one of them but to
-count and measure it, and a NameNode makes nothing of them (`tests/contracts/test_per_request_fields.py`).
+count and measure it, and a NameNode makes nothing of them (`tests/contracts/test_per_request_fields.py`). Where the
+client's address changes an answer, with `doas`, no head is kept (`nncache.proxy.reading`).
 """
 
 import re
@@ -25,6 +26,8 @@ NAMES: Final = (
     "x-b3-traceid",
     "x-cloud-trace-context",
     "x-correlation-id",
+    "x-forwarded-for",  # believed or not, a NameNode gets our own
+    "x-real-ip",
     "x-request-id",
 )
 
@@ -41,12 +44,15 @@ _LINE: Final = re.compile(
     + "|".join(NAMES).encode()
     + rb"):[\t\x20-\x7e]*(?=\r\n)"
 )
-_REQUEST_ID: Final = re.compile(rb"\r\nx-request-id:[ \t]*([^\r\n]*)", re.IGNORECASE)
+_VALUE: Final = {
+    name: re.compile(rb"\r\n%b:[ \t]*([^\r\n]*)" % name, re.IGNORECASE)
+    for name in (b"x-request-id", b"traceparent")
+}
 
 
-def request_id_in(head: bytes) -> str:
-    """Return what a request's head says in `X-Request-Id`; "" if that is nothing."""
-    found = _REQUEST_ID.search(head)
+def value_in(head: bytes, name: bytes) -> str:
+    """Return the first value of `x-request-id` or `traceparent` in the head of a request; "" if there is none."""
+    found = _VALUE[name].search(head)
     return "" if found is None else found[1].rstrip(b" \t").decode("latin-1")
 
 

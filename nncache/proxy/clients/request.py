@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from nncache.net.http1.head import Head
+from nncache.net.http1.head import Fields, Head
 from nncache.proxy.clients.body import RequestBody
 
 if TYPE_CHECKING:
@@ -40,9 +40,11 @@ class Request:
         decision: what the cache has said of it, if that was asked.
         record: what is counted of it, once it was begun.
         has_reply_begun: whether a byte of its reply has gone out.
+        adds: header fields for its reply, whatever that is.
     """
 
     __slots__ = (
+        "adds",
         "begun",
         "body",
         "connection",
@@ -66,6 +68,7 @@ class Request:
         body: RequestBody | None,
         connection: "ClientConnection",
         whole: bytes | None = None,
+        peer: str = "",
     ) -> None:
         self.method = head.method
         self.target = head.target
@@ -75,13 +78,14 @@ class Request:
         self.keep_alive = head.keep_alive
         self.body = body
         self.connection = connection
-        self.peer = connection.peer
+        self.peer = peer or connection.peer
         self.whole = whole
         self.begun: InFlight | None = None
         self.reading: Reading | None = None
         self.decision: Decision | None = None
         self.record: Exchange | None = None
         self.has_reply_begun = False
+        self.adds: Fields = ()
 
     @property
     def transport(self) -> asyncio.Transport | None:

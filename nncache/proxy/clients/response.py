@@ -9,6 +9,7 @@ import termios
 from enum import Enum
 from typing import Final
 
+from nncache.net.shares import without_mapping
 from nncache.proxy.clients.patience import Patience
 from nncache.proxy.clients.request import Request
 from nncache.proxy.headers import encode_fields
@@ -17,6 +18,10 @@ from nncache.proxy.messages import Headers
 
 _NO_LIMITS: Final = LimitSettings()  # until the server has said which hold
 _LINGER_OFF = struct.pack("ii", 1, 0)  # close at once, with a reset: struct linger of socket(7)
+CLOSE: Final = b"Connection: close\r\n\r\n"
+KEEP_ALIVE: Final = b"Connection: keep-alive\r\n\r\n"
+"""To HTTP/1.0, which takes it for the end otherwise (RFC 9112, section 9.3)."""
+
 _NO_BODY_STATUSES = frozenset({204, 304})  # RFC 9110, section 6.4.1
 
 
@@ -151,6 +156,8 @@ class RawResponse:
         # of the body is read on for a while.
         if not request.keep_alive or not request.has_arrived or request.connection.ends_with_its_reply:
             self._close_after = True
+        if request.adds:
+            self._fields = (*self._fields, *request.adds)
         self._framing = self._choose_framing(request)
         self._head = self._encode_head()
 
@@ -174,7 +181,8 @@ class RawResponse:
         elif self.status not in _NO_BODY_STATUSES:
             length = b"Content-Length: %d\r\n" % self._length
         reason = self.reason.encode("utf-8", "surrogateescape")
-        end = b"Connection: close\r\n\r\n" if self._close_after else b"\r\n"
+        is_old = self._request is not None and not self._request.is_http_1_1
+        end = CLOSE if self._close_after else KEEP_ALIVE if is_old else b"\r\n"
         return b"HTTP/1.1 %d %b\r\n%b%b%b" % (self.status, reason, fields, length, end)
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
@@ -298,4 +306,4 @@ def reset(transport: asyncio.Transport | None) -> None:
 def peer_of(transport: asyncio.BaseTransport | None) -> str:
     """Return the client's address; "" if it is gone."""
     address = None if transport is None else transport.get_extra_info("peername")
-    return address[0] if address else ""
+    return without_mapping(address[0]) if address else ""

@@ -2,12 +2,16 @@
 
 import asyncio
 import logging
+import socket
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from nncache.errors import StartError
+from nncache.net.balancers.balancers import Balancers
+from nncache.net.balancers.listener import Listener
+from nncache.net.listening import listening_socket, where
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.catching_up import CatchingUp
 from nncache.proxy.clients.connection import ClientConnection, KnownHeads
@@ -18,6 +22,7 @@ from nncache.proxy.clients.server_certificate import certificate_of
 from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
 from nncache.proxy.errors import ClientGoneError, ProxyError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
+from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.paced_work import Arrivals, PacedWork
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.traffic import Traffic
@@ -78,7 +83,9 @@ class Server:
         limits: LimitSettings,
         direct: Direct | None = None,
         traffic: Traffic | None = None,
+        balancers: Balancers | None = None,
     ) -> None:
+        self._balancers = balancers  # None: none are believed
         self.traffic = traffic or Traffic(time.monotonic)
         self._handler = handler
         self._fast_path = fast_path
@@ -87,8 +94,8 @@ class Server:
         self._open: set[ClientConnection] = set()
         self._endings = PacedWork(_close, ENDINGS_AT_A_TURN)
         self._arrivals = Arrivals()
-        self._listener: asyncio.Server | None = None
-        self._catching_up: CatchingUp | None = None
+        self._listener: asyncio.Server | Listener | None = None
+        self._catching_up: CatchingUp | Listener | None = None
         self.tls: TlsListener | None = None  # a second port
         self._is_draining = False
         self._all_left = asyncio.Event()  # no connection is open
@@ -107,14 +114,27 @@ class Server:
         Raises:
             StartError: the address can't be listened on.
         """
-        loop = asyncio.get_running_loop()
+        loop, backlog = asyncio.get_running_loop(), self._limits.backlog
         try:
-            self._listener = await loop.create_server(
-                self.connection, host, port, backlog=self._limits.backlog, reuse_address=True
-            )
+            if self._balancers is not None and self._balancers.send_header:
+                listening = listening_socket(host, port, backlog=backlog)
+                warn, timeout_s = ThrottledLog(_log, loop.time).warn, self._limits.head_timeout_s
+                listener = Listener(listening, self._balancers, self._serve, warn, timeout_s=timeout_s)
+                self._listener = self._catching_up = listener
+                return
+            server = await loop.create_server(self.connection, **where(host, port, backlog=backlog))
         except OSError as exc:
             raise StartError(f"listen: {host}:{port}: {exc.strerror or exc}") from exc
-        self._catching_up = CatchingUp(self.connection, [each.fileno() for each in self._listener.sockets])
+        self._listener = server
+        self._catching_up = CatchingUp(self.connection, [each.fileno() for each in server.sockets])
+
+    async def _serve(self, accepted: socket.socket, client: str) -> None:
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: self.connection(client), accepted
+            )
+        except OSError:  # it has gone
+            accepted.close()
 
     async def listen(self, settings: ProxySettings, clock: Callable[[], float]) -> None:
         """Listen on all ports for clients that the settings name.
@@ -125,7 +145,8 @@ class Server:
         certificate = certificate_of(settings)
         await self.start(settings.listen_at.host, settings.listen_at.port)
         if certificate is not None and settings.tls_listen_at is not None:
-            tls = TlsListener(self.connection, certificate, self._limits, clock)
+            balancers = self._balancers if isinstance(self._listener, Listener) else None
+            tls = TlsListener(self.connection, certificate, self._limits, clock, balancers=balancers)
             try:
                 tls.listen(settings.tls_listen_at.host, settings.tls_listen_at.port)
             except StartError:
@@ -203,13 +224,15 @@ class Server:
         """Return the figures of the port for clients over TLS; zeros where there is none."""
         return TlsStats() if self.tls is None else self.tls.stats()
 
-    def connection(self) -> ClientConnection:
-        """Return what serves another connection."""
-        return ClientConnection(self, self._fast_path, self._limits)
+    def connection(self, client: str = "") -> ClientConnection:
+        """Return what serves another connection, of a client at this address; "": it is where it has come from."""
+        return ClientConnection(self, self._fast_path, self._limits, client)
 
     def connected(self, connection: ClientConnection, transport: asyncio.Transport) -> None:
         """Count one more connection, and have it served or refused."""
-        peer = peer_of(transport)
+        peer = connection.peer or peer_of(transport)
+        if self._balancers is not None and self._balancers.speak_in_requests_of(peer):
+            connection.balancers = self._balancers
         holder = holder_of(peer)
         self._open.add(connection)
         if self._connections.take(holder):

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from nncache.errors import StartError
+from nncache.net.balancers.balancers import Balancers
+from nncache.net.balancers.listener import Listener
+from nncache.net.listening import listening_socket
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.server_certificate import ServerCertificate
 from nncache.proxy.limits import LimitSettings
@@ -25,8 +28,6 @@ MAX_HANDSHAKES: Final = 1_024
 
 LOOK_EVERY_S: Final = 10.0
 """Seconds between two looks at the files of the certificate."""
-
-_ACCEPT_AGAIN_S: Final = 0.1  # after accepting has failed, as it does when no file descriptor is left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,20 +46,24 @@ class TlsListener:
 
     def __init__(
         self,
-        make_protocol: Callable[[], asyncio.Protocol],
+        make_protocol: Callable[[str], asyncio.Protocol],
         certificate: ServerCertificate,
         limits: LimitSettings,
         clock: Callable[[], float],
         key: str = "tls_listen",
+        balancers: Balancers | None = None,
     ) -> None:
-        """Serve by this protocol; `key` names the setting of the address."""
+        """Serve the client at an address by this protocol; `key` names the setting of the port.
+
+        `balancers` are those that send the PROXY protocol.
+        """
         self._key = key
         self._make_protocol = make_protocol
         self._certificate = certificate
         self._limits = limits
         self._shares = Shares(min(MAX_HANDSHAKES, limits.max_connections))
-        self._listening: socket.socket | None = None
-        self._accepting: asyncio.Task[NoReturn] | None = None
+        self._balancers = balancers
+        self._listener: Listener | None = None
         self._throttled = ThrottledLog(_log, clock)
         self._made = 0
         self._failed = 0
@@ -71,57 +76,41 @@ class TlsListener:
             StartError: the address can't be listened on.
         """
         try:
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            self._listening = socket.create_server((host, port), family=family, backlog=self._limits.backlog)
+            listening = listening_socket(host, port, backlog=self._limits.backlog)
         except OSError as exc:
             raise StartError(f"{self._key}: {host}:{port}: {exc.strerror or exc}") from exc
-        self._listening.settimeout(0.0)
+        timeout_s, warn = self._limits.head_timeout_s, self._throttled.warn
+        self._listener = Listener(listening, self._balancers, self._serve, warn, timeout_s=timeout_s)
 
     @property
     def port(self) -> int:
         """The port that is listened on, also when the system chose it."""
-        assert self._listening is not None
-        port: int = self._listening.getsockname()[1]
-        return port
+        assert self._listener is not None
+        return self._listener.port
 
     async def run(self) -> NoReturn:
         """Accept until `stop`, and serve who was accepted until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            if self._listening is not None:
-                self._accepting = tasks.create_task(self._accept(self._listening, tasks))
+            if self._listener is not None:
+                tasks.create_task(self._listener.run())
             while True:
                 await asyncio.sleep(LOOK_EVERY_S)
                 self._certificate.look()
 
     def stop(self) -> None:
         """Accept no more. Those who were accepted are served."""
-        if self._accepting is not None:
-            self._accepting.cancel()  # the event loop keeps a socket open that it waits for
-        if self._listening is not None:
-            self._listening.close()
-            self._listening = None
+        if self._listener is not None:
+            self._listener.stop()
 
-    async def _accept(self, listening: socket.socket, tasks: asyncio.TaskGroup) -> NoReturn:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                accepted, address = await loop.sock_accept(listening)
-            except OSError as error:
-                self._throttled.warn(f"cannot accept a connection over TLS: {error}")
-                await asyncio.sleep(_ACCEPT_AGAIN_S)
-                continue
-            holder = holder_of(address[0])
-            if self._shares.take(holder):
-                tasks.create_task(self._serve(accepted, holder))
-            else:
-                self._refused += 1
-                accepted.close()
-
-    async def _serve(self, accepted: socket.socket, holder: str) -> None:
-        accepted.settimeout(0.0)
+    async def _serve(self, accepted: socket.socket, client: str) -> None:
+        holder = holder_of(client)
+        if not self._shares.take(holder):
+            self._refused += 1
+            accepted.close()
+            return
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
-                self._make_protocol,
+                lambda: self._make_protocol(client),
                 accepted,
                 ssl=self._certificate.context,
                 ssl_handshake_timeout=self._limits.head_timeout_s,

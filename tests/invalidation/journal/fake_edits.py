@@ -52,6 +52,7 @@ class FakeEdits:
         self.is_durable = True  # what it says of a run that begins at the present end
         self.other_events: set[int] = set()  # transactions of which it says something else
         self.behind = 0  # so many transactions are not shown yet
+        self.lag_s = 0.0  # nor are those that were acknowledged less long ago
         self.starts: list[int | None] = []
         self.wakes = 0
         self.polls = 0
@@ -91,15 +92,16 @@ class FakeEdits:
             if not self.is_silent:
                 break
         self.polls += 1
-        looked_at, end = clock(), max(self._through, self.log.end - self.behind)
+        looked_at, shown = clock(), bisect_left(self.log.acknowledged_at, clock() - self.lag_s + 1e-9)
+        end = max(self._through, shown - self.behind)
         through = min(end, self._through + self.most)
         batches = tuple(
             EventBatch(batch.txid, (Unlink("/other"),)) if batch.txid in self.other_events else batch
             for batch in self.log.batches(self._through, through)
         )
         self._through = through
-        is_fresh = through == self.log.end
-        return EditsRead(batches, through, looked_at if is_fresh else None, self._is_durable)
+        fresh_as_of = looked_at - self.lag_s if through == end and not self.behind else None
+        return EditsRead(batches, through, fresh_as_of, self._is_durable)
 
     def wake(self) -> None:
         """Count it."""

@@ -149,6 +149,26 @@ async def test_one_that_does_not_return_is_replaced(world: World) -> None:
     assert world.judge.through == world.log.end
 
 
+async def test_one_that_is_a_little_later_takes_over(world: World) -> None:
+    """Under load the one in use would always have returned more: it is held for a moment."""
+    await world.on_inotify()
+    world.journal.lag_s = 0.05
+    async with asyncio.TaskGroup() as tasks:
+        writing = tasks.create_task(_write_all_the_time(world))
+        async with asyncio.timeout(3):
+            while world.in_use != "journalnodes":
+                await world.read()
+        for _ in range(10):
+            await world.read()
+        writing.cancel()
+
+
+async def _write_all_the_time(world: World) -> None:
+    while True:
+        await asyncio.sleep(0.004)
+        world.log.write()
+
+
 async def test_one_that_is_behind_does_not_take_over(world: World) -> None:
     """It is given time to catch up, and then tried again later."""
     await world.on_inotify()

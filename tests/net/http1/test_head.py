@@ -80,6 +80,14 @@ def test_a_refusal_names_a_request_whose_line_is_readable() -> None:
     [
         (GET, Head("GET", "/", 1, ((b"Host", b"nn"),), True, 0)),
         (b"GET   /a  HTTP/1.0\r\n", Head("GET", "/a", 0, (), False, 0)),
+        (
+            b"GET /a HTTP/1.0\r\nConnection: x, Keep-Alive\r\n",
+            Head("GET", "/a", 0, ((b"Connection", b"x, Keep-Alive"),), True, 0),
+        ),
+        (
+            b"GET /a HTTP/1.0\r\nConnection: keep-alive, close\r\n",
+            Head("GET", "/a", 0, ((b"Connection", b"keep-alive, close"),), False, 0),
+        ),
         (b"OPTIONS * HTTP/1.0\r\n", Head("OPTIONS", "*", 0, (), False, 0)),
         (b"GET http://nn/a HTTP/1.0\r\n", Head("GET", "http://nn/a", 0, (), False, 0)),
         ("GET /é%c3 HTTP/1.0\r\n".encode(), Head("GET", "/%C3%A9%c3", 0, (), False, 0)),

@@ -415,7 +415,17 @@ def test_every_hit_is_shown_where_that_is_asked_for() -> None:
     assert len(watched.answer(times=500, apart_s=0.00002)) == 500
     assert {each.weight for each in watched.seen} == {1}
     assert {each.request_id for each in watched.seen} == {""}
-    named = HEAD[:-2] + b"X-Request-Id: 7b\r\n\r\n"
+    named = HEAD[:-2] + b"X-Request-Id: 7b\r\nTraceparent: 00-1\r\n\r\n"
     assert watched.path.answer(named) is not None
     watched.path.observe(named, "")
-    assert watched.seen[-1].request_id == "7b"
+    assert (watched.seen[-1].request_id, watched.seen[-1].traceparent) == ("7b", "00-1")
+
+
+def test_a_cookie_names_the_caller_of_a_hit_that_is_shown() -> None:
+    """On Kerberos the target does not; a cookie that a NameNode makes for `user.name` says nothing more."""
+    for kind, caller in (("kerberos", "user.name=alice"), ("simple", "user.name=joe")):
+        watched = _Watched()
+        field = f'Cookie: hadoop.auth="u=alice&p=alice@R&t={kind}&e=9&s=x"\r\n\r\n'
+        watched.path.answer(HEAD)
+        watched.path.observe(HEAD[:-2] + field.encode(), "")
+        assert watched.seen[-1].caller == caller

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nncache.proxy.clients import per_request_fields
-from nncache.proxy.clients.per_request_fields import NAMES, request_id_in, without_per_request_fields
+from nncache.proxy.clients.per_request_fields import NAMES, value_in, without_per_request_fields
 
 KNOWN = b"GET /webhdfs/v1/w/f?op=GETFILESTATUS&user.name=joe HTTP/1.1\r\nHost: nn\r\nAccept: */*\r\n\r\n"
 MAX_FIELDS = 6
@@ -129,4 +129,4 @@ def test_each_part_of_the_rule_is_needed(monkeypatch: pytest.MonkeyPatch, broken
 )
 def test_the_id_of_a_request_is_read_from_its_head(field: bytes, said: str) -> None:
     """The first one, without blanks; "" if it has none."""
-    assert request_id_in(KNOWN[:-2] + field + b"\r\n\r\n") == said
+    assert value_in(KNOWN[:-2] + field + b"\r\n\r\n", b"x-request-id") == said

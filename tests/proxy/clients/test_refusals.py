@@ -80,7 +80,7 @@ async def test_clean_hosts_pass(host: bytes) -> None:
 
 
 async def test_http_1_0_needs_no_host() -> None:
-    """And its connection ends with the reply, whatever it asks for."""
+    """With such an error its connection ends, whatever it asks for."""
     async with serving(handler, limits=LIMITS) as server, RawClient.connected(server.port) as client:
         client.send(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
         reply = await client.reply()

@@ -61,7 +61,6 @@ async def test_the_same_bytes_are_answered_without_the_handler() -> None:
     "head",
     [
         HEAD.replace(b"1.1", b"1.0"),
-        HEAD.replace(b"1.1\r\n", b"1.0\r\nConnection: keep-alive\r\n"),
         HEAD.replace(b"Host", b"Connection: close\r\nHost"),
         HEAD.replace(b"Host", b"connection: Keep-Alive, Close\r\nHost"),
         HEAD.replace(b"Host", b"Connection: close\r\nCookie: a=b\r\nHost"),
@@ -78,6 +77,23 @@ async def test_the_last_request_of_a_connection_is_answered_at_once(head: bytes)
         if number:
             assert b"nncache; hit\r\nContent-Length: 15\r\nConnection: close\r\n\r\n" in text
     assert site.handled == 1
+    site.fast_path.check()
+
+
+@pytest.mark.parametrize("more", [b"", b"Cookie: a=b\r\n"])
+async def test_a_connection_of_http_1_0_goes_on_if_it_asks_for_that(more: bytes) -> None:
+    """RFC 9112, section 9.3: each answer says so, from memory as well, or the client would wait for the end."""
+    site = Site()
+    head = HEAD.replace(b"1.1\r\n", b"1.0\r\nConnection: Keep-Alive\r\n" + more)
+    async with site.client() as client:
+        for number in range(4):
+            client.send(head.replace(b"\r\n\r\n", b"\r\ntraceparent: %d\r\n\r\n" % number))
+            reply = await client.reply()
+            assert (reply["Connection"], reply.body) == ("keep-alive", BODY)
+            assert ("Cache-Status" in reply) is bool(number)
+        client.send(HEAD)
+        assert "Connection" not in await client.reply()
+    assert site.handled == 2
     site.fast_path.check()
 
 

@@ -1,0 +1,233 @@
+"""Ask the admin ports of all registered proxies at once.
+
+Any client that may write the registry says where they are: what answers there is bounded in bytes and in time, and
+costs no other proxy its answer.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self, TypeVar
+
+import aiohttp
+from yarl import URL
+
+from nncache.admin.settings import read_tokens
+from nncache.commands.admin_client import answer_of
+from nncache.commands.registry_client import see_root, with_registry
+from nncache.errors import (
+    AdminError,
+    ConfigurationError,
+    FleetError,
+    FleetNotAskedError,
+    RegistryCommandError,
+    RegistryNotReadError,
+)
+from nncache.net.http_failure import tls_error_of, why_unanswered
+from nncache.net.setting_error import SettingError
+from nncache.net.tls_client import client_context
+from nncache.registry.addresses import place_of
+from nncache.registry.daemon_record import ADMIN_API, KIND, PLACE, PROXY, PUBLISHER
+from nncache.registry.errors import PathNotFoundError
+from nncache.registry.operations import Registry
+from nncache.registry.pacing import at_once
+from nncache.registry.record import RegistryEntry
+from nncache.registry.tree_reading import read_tree
+from nncache.settings.commands import SettingsOfFleet
+
+AT_ONCE: Final = 64
+"""Proxies that are asked at the same time."""
+
+MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
+
+_TLS: Final = "https"
+
+_ShownT = TypeVar("_ShownT")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A proxy that is registered: its name, the URL of its admin port without a path, and why it cannot be asked."""
+
+    name: str
+    admin: str
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a proxy answers; None: nothing that is of use, and why."""
+
+    name: str
+    document: dict[str, Any] | None
+    why: str = ""
+
+
+def registered_proxies(settings: SettingsOfFleet) -> tuple[Member, ...]:
+    """Return the proxies that are in the registry now, one at least.
+
+    Raises:
+        FleetNotAskedError: there is none.
+        RegistryNotReadError: ZooKeeper does not answer, or the registry refuses.
+        ConfigurationError: the login cannot be made.
+    """
+    found: list[Member] = []
+
+    async def work(registry: Registry) -> None:
+        found.extend(await read_members(registry))
+
+    try:
+        with_registry(settings, work)
+    except RegistryCommandError as error:
+        raise RegistryNotReadError(str(error)) from error
+    if not found:
+        raise FleetNotAskedError(
+            f"no proxy is registered at {settings.registry.registry_root}{PLACE} in ZooKeeper: give each --registry"
+        )
+    return tuple(found)
+
+
+async def read_members(registry: Registry) -> tuple[Member, ...]:
+    """Return the proxies that are registered; entries that cannot be read may be proxies, and are among them."""
+    session: Any = registry.zookeeper
+    await session.sync(registry.root)  # else a server that is behind could leave one out
+    try:
+        reading = await read_tree(registry, PLACE)
+    except PathNotFoundError as error:
+        await see_root(registry, error)
+        return ()
+    found = [_member(entry) for entry in reading.entries if entry.record.attributes.get(KIND) == PROXY]
+    found += (
+        Member(name, "", f"its entry in the registry cannot be read: {each.why}")
+        for each in reading.unreadable
+        if not (name := _name_of(each.path)).startswith(f"{PUBLISHER}-")
+    )
+    return tuple(sorted(found, key=lambda member: member.name))
+
+
+def _name_of(path: str) -> str:
+    return path.removeprefix(f"{PLACE}/")
+
+
+def _member(entry: RegistryEntry) -> Member:
+    name = _name_of(entry.path)
+    endpoint = entry.record.internal_endpoint(ADMIN_API)
+    place = place_of(endpoint.addresses[0]) if endpoint is not None and endpoint.addresses else None
+    if place is None or place.scheme not in {"http", _TLS}:
+        return Member(name, "", f"its entry in the registry has no URL of {ADMIN_API}")
+    return Member(name, f"{place.scheme}://{place.authority}{place.path.removesuffix('/')}")
+
+
+class Fleet:
+    """Asks proxies within `within_s` seconds each, while it is entered as an async context."""
+
+    def __init__(self, settings: SettingsOfFleet, within_s: float) -> None:
+        """Read the token and the authorities.
+
+        Raises:
+            ConfigurationError: one of the files cannot be used.
+        """
+        fleet = settings.fleet
+        try:
+            tokens = read_tokens("admin_token_file", fleet.admin_token_file)
+            self._tls: ssl.SSLContext = client_context("admin_ca", fleet.admin_ca)
+        except SettingError as error:
+            raise ConfigurationError(str(error)) from error
+        self._token = tokens[0].value if tokens else ""
+        self._within_s = within_s
+
+    async def __aenter__(self) -> Self:
+        connector = aiohttp.TCPConnector(limit=0, force_close=True, ssl=self._tls)
+        timeout = aiohttp.ClientTimeout(total=self._within_s)
+        # Names are resolved in threads: as many as there are proxies asked, so that none waits for another's name.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(AT_ONCE))
+        self._http = aiohttp.ClientSession(
+            connector=connector, timeout=timeout, trust_env=False, cookie_jar=aiohttp.DummyCookieJar()
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._http.close()
+
+    async def ask(self, member: Member, target: str, method: Literal["GET", "POST"] = "GET") -> Answer:
+        """Return what one proxy answers."""
+        if member.fault:
+            return Answer(member.name, None, member.fault)
+        if self._token and not member.admin.startswith(f"{_TLS}:"):
+            return Answer(
+                member.name,
+                None,
+                f"{member.admin} is plain HTTP, over which no token is sent: give it an admin_tls_certificate",
+            )
+        fields = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        try:
+            async with self._http.request(
+                method, URL(member.admin + target, encoded=True), headers=fields, allow_redirects=False
+            ) as reply:
+                body = bytearray()
+                async for chunk in reply.content.iter_any():
+                    body += chunk
+                    if len(body) > MAX_ANSWER_BYTES:
+                        return Answer(member.name, None, f"answered more than {MAX_ANSWER_BYTES} bytes")
+            return Answer(member.name, answer_of(member.admin, reply.status, bytes(body)))
+        except (aiohttp.ClientError, OSError, ValueError) as error:  # TimeoutError is an OSError
+            return Answer(member.name, None, self._why(error))
+        except AdminError as error:
+            return Answer(member.name, None, str(error))
+
+    async def ask_all(
+        self, members: Sequence[Member], target: str, method: Literal["GET", "POST"] = "GET"
+    ) -> list[Answer]:
+        """Return what each answers, in their order."""
+        return await at_once(lambda member: self.ask(member, target, method), members, AT_ONCE)
+
+    def _why(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError):
+            return f"no answer within {self._within_s:g} s"
+        if (of_tls := tls_error_of(error)) is not None:
+            reason = getattr(of_tls, "verify_message", "") or of_tls.reason or of_tls
+            return f"its certificate is not trusted, or it speaks no TLS: {reason}"
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return why_unanswered(error)
+        return f"no answer: {str(error) or type(error).__name__}"
+
+
+def ask_once(
+    settings: SettingsOfFleet, within_s: float, target: str, method: Literal["GET", "POST"] = "GET"
+) -> list[Answer]:
+    """Return what each registered proxy answers. Raises as `registered_proxies` and `Fleet`."""
+
+    async def asked() -> list[Answer]:
+        async with fleet:
+            return await fleet.ask_all(members, target, method)
+
+    fleet, members = Fleet(settings, within_s), registered_proxies(settings)
+    return asyncio.run(asked())
+
+
+def shown(
+    answers: Sequence[Answer], show: Callable[[dict[str, Any]], _ShownT]
+) -> list[tuple[Answer, _ShownT | None]]:
+    """Return each answer with what `show` makes of its document; one that is not of a proxy's form is a failure."""
+    found: list[tuple[Answer, _ShownT | None]] = []
+    for each in answers:
+        try:
+            found.append((each, None if each.document is None else show(each.document)))
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            why = f"its answer is not a proxy's: {type(error).__name__}: {error}"
+            found.append((Answer(each.name, None, why), None))
+    return found
+
+
+def see_all(answers: Iterable[Answer], done: str) -> None:
+    """Return if all have answered; `done` is what was to be done: "purged at".
+
+    Raises:
+        FleetError: some have not; names each.
+    """
+    asked = tuple(answers)
+    failed = [f"{each.name}: {each.why}" for each in asked if each.document is None]
+    if failed:
+        raise FleetError(*failed, f"{done} {len(asked) - len(failed)} of {len(asked)} registered proxies")

@@ -1,0 +1,34 @@
+"""Settings: which pages of other origins may read."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from nncache.net.setting_error import SettingError
+
+_ORIGIN: Final = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
+"""As a browser writes one: scheme and host in small letters (RFC 6454, section 6.2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorsSettings:
+    """Which pages may read.
+
+    Raises:
+        SettingError: a value is no origin.
+    """
+
+    cors_origins: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "help": "Origins (https://ui.example.com) whose pages may read WebHDFS, events and the registry in a "
+            "browser (CORS), with the user's cookies. They get Access-Control-Allow-Origin on GET, and the proxy "
+            "answers their preflights. Empty: none."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        for origin in self.cors_origins:
+            if not _ORIGIN.fullmatch(origin):
+                allowed = "must be an origin as browsers send it: https://ui.example.com, without a path"
+                raise SettingError("cors_origins", origin, allowed)

@@ -1,0 +1,99 @@
+"""Which address a client has: its connection's, or what a load balancer says that is believed.
+
+Pure. The rule for `X-Forwarded-For` is that of nginx's ngx_http_realip_module with `real_ip_recursive on`: each
+balancer adds the address from which it was asked at the end, so what a client itself has written stands before that.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final
+
+from nncache.net.addresses import read_ip
+from nncache.net.balancers.settings import BalancerSettings
+
+_FIELD: Final = re.compile(rb"\r\nx-forwarded-for:([^\r\n]*)", re.IGNORECASE)
+_WITH_PORT: Final = re.compile(r"\[(?P<v6>[0-9A-Fa-f:.]+)\](?::\d+)?|(?P<v4>[0-9.]+):\d+")
+"""As some balancers write an address (Azure's gateway, IIS)."""
+
+_MAX_CHARS: Final = 64  # of an address with its port
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BalancerStats:
+    """Headers of the PROXY protocol since the start."""
+
+    headers: int
+    headers_refused: int
+
+
+class Balancers:
+    """The balancers that are believed.
+
+    Attributes:
+        send_header: they say it in the header of a connection (PROXY protocol), not in each request.
+        headers: of connections, that were read.
+        headers_refused: connections of balancers that were closed for want of one.
+    """
+
+    def __init__(self, settings: BalancerSettings) -> None:
+        self.send_header = settings.real_ip_header == "proxy_protocol"
+        self.headers = 0
+        self.headers_refused = 0
+        self._networks = settings.networks
+
+    def trusts(self, address: str) -> bool:
+        """Whether it is a balancer's."""
+        try:
+            return self._is_balancer(read_ip(address))
+        except ValueError:
+            return False
+
+    def speak_in_requests_of(self, address: str) -> bool:
+        """Whether each request from this address may say who the client is."""
+        return not self.send_header and self.trusts(address)
+
+    def client_of(self, head: bytes, peer: str) -> str:
+        """Return the address of the client whose request a balancer has sent from the address `peer`.
+
+        It is the last one in `X-Forwarded-For` that is no balancer's, or the first one if all are. What cannot be read
+        ends the search, since what stands before it may come from anywhere.
+        """
+        client = peer
+        for text in _from_the_end(head):
+            address = _read(text)
+            if address is None:
+                break
+            client = str(address)
+            if not self._is_balancer(address):
+                break
+        return client
+
+    def _is_balancer(self, address: IPv4Address | IPv6Address) -> bool:
+        return any(address in network for network in self._networks)
+
+    def stats(self) -> BalancerStats:
+        """Return the figures so far."""
+        return BalancerStats(headers=self.headers, headers_refused=self.headers_refused)
+
+
+def _from_the_end(head: bytes) -> Iterator[str]:
+    """Yield what the field says, the last first; several fields are one list (RFC 9110, section 5.3)."""
+    for value in reversed(_FIELD.findall(head)):
+        rest = value
+        while rest:
+            rest, _, last = rest.rpartition(b",")
+            yield last.strip(b" \t").decode("latin-1")
+
+
+def _read(text: str) -> IPv4Address | IPv6Address | None:
+    """Read an address, perhaps with a port; None: it is none."""
+    if len(text) > _MAX_CHARS or "%" in text:
+        return None
+    if (match := _WITH_PORT.fullmatch(text)) is not None:
+        text = match["v6"] or match["v4"]
+    try:
+        return read_ip(text)
+    except ValueError:
+        return None

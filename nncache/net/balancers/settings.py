@@ -1,0 +1,61 @@
+"""Settings: which load balancers are believed."""
+
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Literal, TypeAlias
+
+from nncache.net.setting_error import SettingError
+
+Network: TypeAlias = IPv4Network | IPv6Network
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BalancerSettings:
+    """Whose word about a client's address counts, and how it is given; the names are nginx's.
+
+    Raises:
+        SettingError: a value is no network, or every address; or none is given, and the header needs one.
+    """
+
+    real_ip_from: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "help": "Addresses and networks (10.0.0.0/8) of load balancers that are believed when they say who their "
+            "client is. From then on limits, logs, doas rules and X-Forwarded-For to the NameNode go by that address. "
+            "Empty: the client is who connects."
+        },
+    )
+    real_ip_header: Literal["X-Forwarded-For", "proxy_protocol"] = field(
+        default="X-Forwarded-For",
+        metadata={
+            "help": "How the balancers of real_ip_from say it. X-Forwarded-For: in each request; of its addresses, the "
+            "last that is not in real_ip_from. proxy_protocol: once for each connection to listen or tls_listen, in a "
+            "header (PROXY protocol, version 1 or 2) with which each of their connections must begin then."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        for text in self.real_ip_from:
+            _network_of(text)
+        if self.real_ip_header == "proxy_protocol" and not self.real_ip_from:
+            raise SettingError(
+                "real_ip_header",
+                self.real_ip_header,
+                "needs real_ip_from: the addresses of the load balancers that send it",
+            )
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        """The networks of the balancers."""
+        return tuple(map(_network_of, self.real_ip_from))
+
+
+def _network_of(text: str) -> Network:
+    try:
+        network = ip_network(text)
+    except ValueError as error:
+        allowed = "must be an IP address, or a network such as 10.0.0.0/8 or fd00::/8"
+        raise SettingError("real_ip_from", text, f"{allowed} ({error})") from None
+    if not network.prefixlen:
+        raise SettingError("real_ip_from", text, "must not be every address: it names load balancers")
+    return network

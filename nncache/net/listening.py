@@ -1,0 +1,26 @@
+"""Listen on an address, or on all of a host's."""
+
+import socket
+from typing import Any, Final
+
+_ALL: Final = "::"
+
+
+def listening_socket(host: str, port: int, *, backlog: int = 100) -> socket.socket:
+    """Return a socket that listens there; on `::` it serves IPv4 as well.
+
+    Raises OSError: the address is taken, or not this host's.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    is_dual = host == _ALL and socket.has_dualstack_ipv6()
+    return socket.create_server((host, port), family=family, backlog=backlog, dualstack_ipv6=is_dual)
+
+
+def where(host: str, port: int, *, backlog: int = 100) -> dict[str, Any]:
+    """Return the same as arguments of an event loop's `create_server`, which has `::` serve IPv6 alone.
+
+    Raises OSError: as above; of all addresses but `::` the event loop says it.
+    """
+    if host == _ALL:
+        return {"sock": listening_socket(host, port, backlog=backlog), "backlog": backlog}
+    return {"host": host, "port": port, "backlog": backlog, "reuse_address": True}

@@ -1,0 +1,1 @@
+"""Load balancers in front."""
