@@ -212,8 +212,9 @@ class FaultyPair(Cluster):
             case Kind.READER_CUT_OFF:
                 with broken((readers[fault.which],), fault.way):
                     yield
-            case Kind.READER_WITHOUT_MAJORITY:
-                with broken([each for each in readers if each is not readers[fault.which]], fault.way):
+            case Kind.READER_LEFT_BEHIND if active is not None:
+                others = [each for each in readers if each is not readers[fault.which]]
+                with broken((self.relays[active.id][fault.which],), Break.CUT), broken(others, fault.way):
                     yield
             case Kind.NAMENODE_KILLED if active is not None:
                 with killed(active.process):

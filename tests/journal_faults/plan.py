@@ -6,10 +6,14 @@ from enum import Enum
 from typing import Final
 
 from tests.real.faults import Break
+from tests.real.proxied_cluster import MAX_STALENESS_S
 
 JOURNALNODES: Final = 3
 QUIET_S: Final = 1.5
 """At the beginning, and between faults that come one by one."""
+
+LEFT_BEHIND_S: Final = MAX_STALENESS_S + 2.0
+"""So long a reader is left with nothing new: longer than anything may be answered from memory then."""
 
 
 class Kind(Enum):
@@ -22,7 +26,7 @@ class Kind(Enum):
     )
     ACTIVE_CUT_OFF = "active NameNode cut off from a JournalNode"
     READER_CUT_OFF = "readers cut off from a JournalNode"
-    READER_WITHOUT_MAJORITY = "readers cut off from all JournalNodes but one"
+    READER_LEFT_BEHIND = "readers cut off from all JournalNodes but one, which misses edits"
     NAMENODE_KILLED = "active NameNode killed"
     NAMENODE_HANDS_OVER = "active NameNode hands over"
     NAMENODE_NOT_FENCED = "the other NameNode becomes active beside it"  # it ends itself at its next edit
@@ -50,10 +54,12 @@ def draw(seed: int, seconds: float) -> tuple[Fault, ...]:
     at_s = QUIET_S
     while at_s < seconds - QUIET_S:
         waiting = waiting or chance.sample(list(Kind), len(Kind))
+        kind = waiting.pop()
+        lasts_s = LEFT_BEHIND_S if kind is Kind.READER_LEFT_BEHIND else chance.choice((0.3, 1.0, 2.0, 4.0))
         fault = Fault(
             at_s=at_s,
-            kind=waiting.pop(),
-            lasts_s=min(chance.choice((0.3, 1.0, 2.0, 4.0)), seconds - QUIET_S - at_s),
+            kind=kind,
+            lasts_s=min(lasts_s, seconds - QUIET_S - at_s),
             which=chance.randrange(JOURNALNODES),
             way=chance.choice(tuple(Break)),
         )

@@ -24,7 +24,7 @@ FAULTS = (
     Fault(at_s=2.0, kind=Kind.EDITS_ROLLED, lasts_s=0.0),
     Fault(at_s=3.0, kind=Kind.CHANGE_DISCARDED, lasts_s=1.0, which=0),
     Fault(at_s=5.0, kind=Kind.JOURNALNODE_WIPED, lasts_s=0.5, which=2),
-    Fault(at_s=6.0, kind=Kind.READER_WITHOUT_MAJORITY, lasts_s=2.0, which=2),
+    Fault(at_s=6.0, kind=Kind.READER_LEFT_BEHIND, lasts_s=4.0, which=2),
 )
 
 
@@ -38,7 +38,7 @@ def standing() -> Iterator[tuple[FaultyPair, Proxy]]:
 def test_what_is_read_is_what_is_in_the_finalized_log(standing: tuple[FaultyPair, Proxy]) -> None:
     """Whatever becomes of JournalNodes and NameNodes; and nothing older than allowed is answered from memory."""
     pair, proxy = standing
-    played = play(pair, proxy, FAULTS, seconds=9.0, name="short", edits_source="journalnodes")
+    played = play(pair, proxy, FAULTS, seconds=10.0, name="short", edits_source="journalnodes")
     assert Figures([played]).shortfalls() == ()
     assert played.made > 100
     assert played.runs > 1, "a failover ends a run"
