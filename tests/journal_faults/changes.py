@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,6 +14,7 @@ from typing import Final
 import aiohttp
 
 from nncache.hadoop.errors import HadoopError
+from nncache.hadoop.events import EventBatch, MetadataKind, MetadataUpdate
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed.asker import Asker
 from tests.journal_faults.pair import FaultyPair
@@ -62,10 +63,25 @@ class Changes:
     def __init__(self, pair: FaultyPair, below: str) -> None:
         self._pair = pair
         self._below = below
+        self._all: list[Changed] = []
         self._latest: deque[Changed] = deque(maxlen=2 * WRITERS)
         self.made = 0
         self.hits = 0
         self.stale: list[str] = []
+
+    def lost(self, log: Iterable[EventBatch]) -> int:
+        """Return how many acknowledged changes of a mode are not in the log: HDFS has lost them."""
+        logged = {
+            (event.path, int(event.permission, 8))
+            for batch in log
+            for event in batch.events
+            if isinstance(event, MetadataUpdate) and event.kind is MetadataKind.PERMS
+        }
+        return sum(
+            version > 0 and (each.path, version) not in logged
+            for each in self._all
+            for _, version in each.acknowledged
+        )
 
     # -- in a thread each
 
@@ -106,6 +122,7 @@ class Changes:
                     changed.acknowledged.append((time.monotonic(), version))
                     self.made += 1
                     if not version:
+                        self._all.append(changed)
                         self._latest.append(changed)
                     await asyncio.sleep(PAUSE_S)
                     if ending.is_set():

@@ -6,9 +6,8 @@ from pathlib import Path
 from nncache.hadoop.editlog.batches import batch_of
 from nncache.hadoop.editlog.frames import read_segment
 from nncache.hadoop.editlog.ops import decode_op
+from nncache.hadoop.events import EventBatch
 from nncache.invalidation.journal.quorum import Shown
-from tests.inotify.subscriber_log import Event
-from tests.journal_faults.reader import event_of
 
 
 class DamagedJournalError(Exception):
@@ -17,7 +16,7 @@ class DamagedJournalError(Exception):
 
 def transactions_between(
     directories: Iterable[Path], after_txid: int, through_txid: int
-) -> tuple[Event, ...]:
+) -> tuple[EventBatch, ...]:
     """Return the transactions of which a reader is told, in order; all that some JournalNode has.
 
     A finalized segment may end with padding: a JournalNode that was killed in it does not cut that off.
@@ -41,4 +40,4 @@ def transactions_between(
     if missing := [txid for txid in wanted if txid not in found]:
         raise DamagedJournalError(f"transaction {missing[0]} is in no finalized segment of any JournalNode")
     batches = (batch_of(decode_op(found[txid].frame, found[txid].layout_version)) for txid in wanted)
-    return tuple(event_of(batch) for batch in batches if batch is not None)
+    return tuple(batch for batch in batches if batch is not None)

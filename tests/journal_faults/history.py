@@ -11,10 +11,10 @@ from nncache.testbed.daemon import Proxy
 from tests.inotify.subscriber_log import Begins
 from tests.inotify.verdict import Verdict, judge
 from tests.journal_faults.changes import Changes
-from tests.journal_faults.finalized import transactions_between
+from tests.journal_faults.finalized import DamagedJournalError, transactions_between
 from tests.journal_faults.pair import FaultyPair
 from tests.journal_faults.plan import Fault
-from tests.journal_faults.reader import EditsReader
+from tests.journal_faults.reader import EditsReader, event_of
 from tests.real.beside import beside
 from tests.real.faults import carry_out
 
@@ -56,8 +56,10 @@ def play(
     assert isinstance(begun, Begins)
     directories = map(pair.journal_directory, pair.journalnodes)
     log = transactions_between(directories, begun.after, finalized_txid)
+    if lost := changes.lost(log):
+        raise DamagedJournalError(f"HDFS has lost {lost} changes that it had acknowledged")
     return Played(
-        verdict=judge(reader.log, log),
+        verdict=judge(reader.log, [*map(event_of, log)]),
         runs=reader.runs,
         ends=Counter(_NUMBERS.sub("N", each) for each in reader.ends),
         made=changes.made,

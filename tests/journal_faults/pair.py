@@ -179,7 +179,11 @@ class FaultyPair(Cluster):
         return 0
 
     def may_wipe(self, which: int) -> bool:
-        """Whether all that this JournalNode has is at the others, and both take edits."""
+        """Whether all that this JournalNode has is at the others: both take edits, from the beginning of a segment on.
+
+        One that was cut off amid a segment has it open as well, and misses edits that this one has.
+        """
+        self.roll()
         one, others = (
             self.journalnodes[which],
             [each for each in self.journalnodes if each is not self.journalnodes[which]],
