@@ -28,10 +28,13 @@ READY := .venv/.installed
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help test advise advise-loop test-changed check nightly $(NIGHTLY) demo lint format types imports bench bench-pollers bench-http bench-growth bench-connects bench-light bench-memory bench-namenode bench-secure docs site dashboards dashboards-json proto release release-check clean bench-events bench-inotify bench-waiting
+.PHONY: help test advise advise-loop test-changed check nightly $(NIGHTLY) demo lint format types imports bench bench-pollers bench-http bench-growth bench-connects bench-light bench-memory bench-namenode bench-secure docs site dashboards dashboards-json proto release release-check clean bench-events bench-inotify bench-staleness bench-waiting
 
 # Lines that `make advise` generates.
 LINES ?= 10000000
+
+# From where `make bench` and `make bench-pollers` read edits: EDITS=journalnodes for an HA pair with three of them.
+EDITS ?= namenode
 
 # To which `make bench-namenode` grows a namespace.
 FILES ?= 0
@@ -101,15 +104,16 @@ types: $(READY) ## Check types, tests included
 imports: $(READY) ## Check the order of the rooms
 	$(BIN)/lint-imports
 
-bench: $(READY) ## Poll a NameNode directly, through nncache and through nginx with 2,000 pollers (at most 5 minutes; apt-get install nginx-light)
-	$(BIN)/python bench/run_pollers.py --pollers 2000 --duration 20 --out build/bench
+bench: $(READY) ## Poll a NameNode directly, through nncache and through nginx with 2,000 pollers (at most 5 minutes; apt-get install nginx-light; EDITS=journalnodes for edits from JournalNodes)
+	$(BIN)/python bench/run_pollers.py --pollers 2000 --duration 20 --out build/bench --edits-source $(EDITS)
 
 # Rights are proven again after 300 s: so long is measured, from when they no longer expire all at once.
 STEADY := --warm-up 150 --duration 300
 
 bench-pollers: $(READY) ## The same with 10,000 pollers in steady state, then with 10,000 different callers, into bench/results (about 45 minutes; apt-get install nginx-light)
-	$(BIN)/python bench/run_pollers.py $(STEADY) --also-periods 1,30; short=$$?; \
-		$(BIN)/python bench/run_pollers.py $(STEADY) --workload many_callers --modes nncache && exit $$short
+	$(BIN)/python bench/run_pollers.py $(STEADY) --edits-source $(EDITS) --also-periods 1,30; short=$$?; \
+		$(BIN)/python bench/run_pollers.py $(STEADY) --edits-source $(EDITS) --workload many_callers --modes nncache \
+		&& exit $$short
 
 bench-http: $(READY) ## Measure what a request costs by its shape, beside nginx and HAProxy (about 10 minutes; apt-get install wrk nginx-light haproxy)
 	$(BIN)/python -m nncache.bench.request_cost
@@ -122,6 +126,9 @@ bench-events: $(READY) ## Draw what pollers and NameNodes see of a cold start, a
 
 bench-inotify: $(READY) ## Measure an inotify service: starts with 5,000 filters, events to 50 subscribers beside 2,000 edits/s, catching up, a flood (about 5 minutes)
 	$(BIN)/python -m nncache.bench.inotify
+
+bench-staleness: $(READY) ## Measure how soon a change is seen with edits of JournalNodes and with inotify, in an empty and a long edit segment (about 3 minutes)
+	$(BIN)/python -m nncache.bench.staleness
 
 bench-waiting: $(READY) ## Let 10,000 clients wait for 1,000 files with `Prefer: wait` and measure when each sees its own, and what a wait costs (about 2 minutes)
 	$(BIN)/python -m nncache.bench.waiting

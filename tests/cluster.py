@@ -3,6 +3,7 @@
 import http.client
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from urllib.parse import quote, urlencode
 
 from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
@@ -18,6 +19,9 @@ ZOOKEEPER = os.environ.get("ZOOKEEPER") or None
 
 SESSION = ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True, zookeeper_version=ZOOKEEPER)
 """The one cluster that a test session starts, when a test asks for it."""
+
+JOURNALED = replace(SESSION, ha=True, journalnodes=3, overrides={"dfs.ha.tail-edits.in-progress": "true"})
+"""An HA pair whose JournalNodes show their edits at once; a test that needs it starts its own."""
 
 SECURED = ClusterSpec(
     hadoop_version=HADOOP,

@@ -27,6 +27,8 @@ PARTS: Final = {
     "hostile": "tests.hostile all --seed {seed}",
     "overload": "tests.overload",
     "differential": "tests.differential --operations 1000 --seeds 20 --seed {seed}",
+    "differential/journalnodes": "tests.differential --operations 1000 --seeds 20 --edits-source journalnodes "
+    "--seed {seed}",
     "differential/feed": "tests.differential --operations 500 --seeds 4 --channel feed --seed {seed}",
     "differential/long-segment": "tests.differential --operations 75 --seeds 2 --segment-txids 100000 --seed {seed}",
     "differential-secured": "tests.differential --operations 1000 --seeds 2 --seed {seed}"

@@ -85,6 +85,20 @@ function namenodes(rows) {
       : `${n.namespace_over_http || "not known yet"} over HTTP, ${n.namespace_over_rpc || "not known yet"} over RPC`],
   ], rows, "None is configured.");
 }
+function edits(views) {
+  const shown = views.filter(([, v]) => v && v.source !== null);
+  at("edits-shown").hidden = !shown.length;
+  table("edits", "Where changes are read, the JournalNodes that are asked, and why what is better is not read", [
+    ...(shown.some(([name]) => name) ? [["Namespace", "word", r => r[0]]] : []),
+    ["Source", "word", r => r[1]], ["JournalNode", "name address", r => r[2]], ["State", "", r => r[3]],
+    ["Transactions behind", "number", r => r[4]], ["Epoch", "number", r => r[5]], ["Discarded", "number", r => r[6]],
+  ], shown.flatMap(([name, v]) => [
+    ...(v.source === "journalnodes" && v.journalnodes.length ? [] : [[name, v.source, "–", "read", "–", "–", "–"]]),
+    ...v.passed_over.map(p => [name, p.source, "–", "not read: " + p.why, "–", "–", "–"]),
+    ...v.journalnodes.map(n => [name, "journalnodes", n.address, n.is_counted ? "counts" : "does not count: " + (n.why_not || "it has not answered yet"),
+      n.behind_txids === null ? "not known" : count(n.behind_txids), v.epoch === null ? "–" : count(v.epoch), count(v.discarded)]),
+  ]), "");
+}
 function settings(values) {
   table("settings", "Secrets are masked; docs/settings.md says what each means", [
     ["Key", "name", x => x[0]], ["Value", "name", x => typeof x[1] === "string" ? x[1] || "–" : JSON.stringify(x[1])],

@@ -5,6 +5,8 @@ from typing import Final
 
 from nncache.bench.driver import Figure, none_of
 from nncache.bench.figures import SCHEDULE_S, AtPeriod, ModeFigures
+from nncache.bench.report.rounding import ratio
+from nncache.bench.report.savings import all_calls_per_s, cores
 from nncache.bench.workload import Callers, Workload
 from nncache.proxy.audit_judge import AuditOutcome
 
@@ -17,6 +19,15 @@ WAITING: Final = "waiting"
 
 WAITING_LATENESS_S: Final = 1.0
 """From a change to each client that waits for it (p99)."""
+
+MAX_JOURNALNODE_CORES: Final = 0.02
+"""Of each JournalNode, with what it does for the NameNodes, where nncache reads edits there."""
+
+ALL_CALLS_PER_CHANGE: Final = 2.0
+"""Upkeep included, where edits are read at JournalNodes and nothing is polled at the NameNode; of the design's load."""
+
+DESIGN_CHANGES_PER_S: Final = 9.0
+"""From this load on that is demanded: the NameNodes are probed as often however few changes there are."""
 
 COMPARED: Final = frozenset(
     {AuditOutcome.SAME, AuditOutcome.CHANGED, AuditOutcome.UNANNOUNCED, AuditOutcome.BEYOND}
@@ -57,6 +68,15 @@ def compared(mode: ModeFigures) -> int:
     return sum(count for outcome, count in mode.audited.items() if outcome in COMPARED)
 
 
+def _on_journalnodes(mode: ModeFigures) -> Iterator[Figure]:
+    journalnodes = [name for name in mode.cpu_s if name.startswith("journalnode-")]
+    for name in journalnodes:
+        yield Figure(f"{mode.mode}: cores of {name}", cores(mode, name), most=MAX_JOURNALNODE_CORES)
+    if journalnodes and ratio(mode.changes, mode.duration_s) >= DESIGN_CHANGES_PER_S:
+        calls = all_calls_per_s(mode) * mode.duration_s / mode.changes
+        yield Figure(f"{mode.mode}: calls of all kinds for each change", calls, most=ALL_CALLS_PER_CHANGE)
+
+
 def _of_mode(mode: ModeFigures, workload: Workload) -> Iterator[Figure]:
     late_ms, unsent = mode.late_starts_s.p99 * 1e3, mode.due - mode.sent
     yield Figure(f"{mode.mode}: polls sent late by the generator (p99)", late_ms, "ms", most=SCHEDULE_S * 1e3)
@@ -73,5 +93,6 @@ def _of_mode(mode: ModeFigures, workload: Workload) -> Iterator[Figure]:
     if mode.mode == NNCACHE and of_changes:
         asked, in_all = mode.calls.get("getFileInfo", 0), sum(mode.calls.values())
         what = f"{mode.mode}: calls for each changed path"
+        yield from _on_journalnodes(mode)
         yield Figure(f"{what}, getFileInfo", asked / mode.changed_paths, most=GET_FILE_INFO_PER_CHANGE)
         yield Figure(f"{what}, in all (upkeep apart)", in_all / mode.changed_paths, most=CALLS_PER_CHANGE)

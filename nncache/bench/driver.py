@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -23,6 +23,7 @@ import click
 from matplotlib.figure import Figure as Chart
 
 from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.spec import FULL_SPEED_JVM
 
@@ -138,6 +139,17 @@ def cluster(*, with_zookeeper: bool = False, ha: bool = False) -> AbstractContex
     return Cluster.start(
         ClusterSpec(namenode_jvm=FULL_SPEED_JVM, with_datanode=False, with_zookeeper=with_zookeeper, ha=ha)
     )
+
+
+def with_journalnodes(spec: ClusterSpec) -> ClusterSpec:
+    """Return the same cluster as an HA pair with three JournalNodes that show their edits at once."""
+    overrides = {**spec.overrides, "dfs.ha.tail-edits.in-progress": "true"}
+    return replace(spec, ha=True, journalnodes=3, overrides=overrides)
+
+
+def edits_of_journalnodes(of: Cluster) -> tuple[str, ...]:
+    """Return the arguments with which a publisher or a proxy reads them."""
+    return ("--edits-source", JOURNALNODES, "--shared-edits-dir", of.shared_edits_dir)
 
 
 def hdfs_of(of: Cluster) -> WebHdfs:

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from nncache.bench import tables
 from nncache.bench.bystander import Watched, observe
 from nncache.bench.changer import Order, Outcome, change
-from nncache.bench.driver import apart, next_of
+from nncache.bench.driver import apart, edits_of_journalnodes, next_of
 from nncache.bench.judge.others import FILE
 from nncache.bench.namespace import BenchNamespace
 from nncache.bench.plan import Plan
@@ -27,6 +27,7 @@ from nncache.bench.servers.counters import NameNodeAt, Sample, sample
 from nncache.bench.servers.nncache import AUDITING, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.settings import Mode, RunSettings
+from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster
 
 WARM_UP_SHARES: Final = (0.1, 0.3, 1.0)
@@ -57,6 +58,16 @@ class Stand:
             return NameNodeAt(namenode.http, self.cluster.superuser, namenode.process.pid, namenode.rpc)
         assert self.settings.elsewhere is not None
         return NameNodeAt(self.settings.elsewhere.namenode, self.settings.elsewhere.superuser)
+
+    @property
+    def beside(self) -> dict[str, int]:
+        """The other processes of the cluster that work for each change, by source."""
+        if self.cluster is None:
+            return {}
+        processes = {f"journalnode-{n}": each.process for n, each in enumerate(self.cluster.journalnodes, 1)}
+        if self.cluster.spec.ha:
+            processes["standby"] = self.cluster.namenodes[1].process
+        return {source: process.running_pid for source, process in processes.items()}
 
     def root(self, mode: Mode) -> str:
         """Return the directory of a mode's files: each has its own, as it finds them."""
@@ -164,7 +175,9 @@ def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
     match mode:
         case Mode.NNCACHE | Mode.WAITING:
             globs = Plan(settings.workload, settings.seed, stand.root(mode)).globs
-            return nncache(stand.cluster, globs, settings.channel, AUDITING)
+            from_journalnodes = settings.edits_source == JOURNALNODES
+            edits_flags = edits_of_journalnodes(stand.cluster) if from_journalnodes else ()
+            return nncache(stand.cluster, globs, settings.channel, AUDITING, edits_flags=edits_flags)
         case Mode.NGINX:
             return nginx(namenode, valid_s=settings.nginx_valid_s)
 
@@ -201,7 +214,7 @@ def _count(
     """Return what was used between the beginning and the end of the measured time, if the run has not failed."""
 
     def look() -> Sample:
-        return sample(stand.namenode, server.processes, server.upkeep)
+        return sample(stand.namenode, {**server.processes, **stand.beside}, server.upkeep)
 
     has_failed.wait(max(0.0, orders.zero_s - boottime()))
     before = look()

@@ -86,7 +86,8 @@ class ModeFigures:
         calls: by name, what the NameNode was asked for through `mode`'s clients: 'getFileInfo', 'isFileClosed'.
             The changer's own calls are not in it.
         upkeep: by name, what the NameNode was asked for without any poll: polls of the edits, probes.
-        cpu_s: by process ('namenode', 'proxy', 'publisher', 'nginx', 'generator', 'changer').
+        cpu_s: by process ('namenode', 'proxy', 'publisher', 'nginx', 'generator', 'changer'; of a cluster with
+            JournalNodes also 'standby', 'journalnode-1' and so on).
         memory_bytes: by process, resident at the end.
         clock_error_s: the greatest error of any host's clock.
         audited: answers from memory that the proxy itself compared with the NameNode's own, by outcome
@@ -133,6 +134,7 @@ class RunInfo:
     Attributes:
         workload: as in its file, after `--pollers` and the like (bench/workload.py).
         period_s: as it was run.
+        edits_source: from which nncache reads edits, as its setting.
         bound_s: the proxy's max_staleness_s; for nginx, its time limit.
         machine: "processor", "cores", "memory" and the like, for a reader.
         versions: of nncache, Hadoop, nginx, Python, Spark and Java.
@@ -152,6 +154,7 @@ class RunInfo:
     machine: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     command: str = ""
+    edits_source: str = "namenode"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

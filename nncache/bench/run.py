@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from nncache.bench.bystander import TIME_UNIT
 from nncache.bench.checks import also_checks, checks
+from nncache.bench.driver import with_journalnodes
 from nncache.bench.driving import Stand, run_mode, warm_up_namenode
 from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
 from nncache.bench.judge.reduction import reduce
@@ -26,6 +27,7 @@ from nncache.bench.report.table import as_text
 from nncache.bench.report.write import write_report
 from nncache.bench.settings import Mode, RunSettings
 from nncache.bench.spark import session
+from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.programs import find_program
 
@@ -89,7 +91,7 @@ def _cluster(settings: RunSettings) -> AbstractContextManager[Cluster | None]:
         namenode_jvm=NAMENODE_JVM,
         overrides={GROUPS: ";".join(f"{caller}=pollers" for caller in sorted(callers)), **TIME_UNIT},
     )
-    return Cluster.start(spec)
+    return Cluster.start(with_journalnodes(spec) if settings.edits_source == JOURNALNODES else spec)
 
 
 def _info(settings: RunSettings, spark: SparkSession) -> RunInfo:
@@ -102,6 +104,7 @@ def _info(settings: RunSettings, spark: SparkSession) -> RunInfo:
         warm_up_s=settings.warm_up_s,
         modes=tuple(settings.modes),
         bound_s=settings.bound_s,
+        edits_source=settings.edits_source,
         nginx_valid_s=settings.nginx_valid_s,
         master=settings.master,
         machine=machine(),

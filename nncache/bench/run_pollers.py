@@ -26,6 +26,7 @@ from nncache.bench.servers.nncache import Channel
 from nncache.bench.settings import Elsewhere, Mode, RunSettings, warm_up_for
 from nncache.bench.workload import Workload
 from nncache.bench.workload_files import WorkloadError, load, names
+from nncache.invalidation.settings import JOURNALNODES, NAMENODE
 from nncache.testbed import MissingToolError, TestbedError
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.programs import find_program
@@ -86,6 +87,12 @@ def _modes(_: click.Context, __: click.Parameter, value: str) -> tuple[Mode, ...
     help="Of nncache.",
 )
 @click.option(
+    "--edits-source",
+    default=NAMENODE,
+    type=click.Choice([NAMENODE, JOURNALNODES]),
+    help="Of nncache; with journalnodes the cluster is an HA pair with three of them.",
+)
+@click.option(
     "--nginx-valid", default=3, type=click.IntRange(min=1), help="Seconds for which nginx keeps an answer."
 )
 @click.option("--seed", default=1)
@@ -116,6 +123,7 @@ def main(  # noqa: PLR0913 - one for each option
     jvm_warm_up: float,
     modes: tuple[Mode, ...],
     channel: str,
+    edits_source: str,
     nginx_valid: int,
     seed: int,
     hadoop: str,
@@ -137,6 +145,8 @@ def main(  # noqa: PLR0913 - one for each option
             f"{workload.paths_per_poller}: leave it out (--modes direct,nncache,nginx)"
         )
     elsewhere = _elsewhere(namenode, proxy, superuser, modes)
+    if elsewhere is not None and edits_source != NAMENODE:
+        raise click.UsageError("--edits-source is of a cluster that is started, and not of one of your own")
     if Mode.NGINX in modes:
         try:
             find_program("nginx")
@@ -151,11 +161,12 @@ def main(  # noqa: PLR0913 - one for each option
         warm_up_s=warm_up_for(workload.real_period_s) if warm_up is None else warm_up,
         jvm_warm_up_s=jvm_warm_up,
         channel=Channel(channel),
+        edits_source=edits_source,
         nginx_valid_s=nginx_valid,
         bound_s=_MAX_STALENESS_S,
         hadoop=hadoop,
         master=master,
-        directory=out or RESULTS / f"{today}-{workload.name}",
+        directory=out or RESULTS / f"{today}-{workload.name}{_variant(edits_source)}",
         root=root,
         elsewhere=elsewhere,
         also_periods_s=also_periods_s,
@@ -169,6 +180,10 @@ def main(  # noqa: PLR0913 - one for each option
     click.echo(said)
     click.echo(f"report: {settings.directory / 'report.html'}")
     sys.exit(0 if is_enough else _SHORTFALL)
+
+
+def _variant(edits_source: str) -> str:
+    return "" if edits_source == NAMENODE else f"-{edits_source}"
 
 
 def _elsewhere(

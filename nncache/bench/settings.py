@@ -8,6 +8,7 @@ from typing import Final
 from nncache.bench.plan import ROOT
 from nncache.bench.servers.nncache import Channel
 from nncache.bench.workload import Workload
+from nncache.invalidation.settings import NAMENODE
 
 WARM_UP_S: Final = 10.0
 """Seconds of polls before a mode is measured, if two polls fit into them."""
@@ -58,6 +59,7 @@ class RunSettings:
         duration_s: of the measured time of each mode.
         warm_up_s: polls and changes of each mode before it, which are not counted.
         jvm_warm_up_s: polls of the NameNode before the first mode: its JVM compiles what is hot.
+        edits_source: from which nncache reads edits, as its setting; of `JOURNALNODES` the cluster has three.
         nginx_valid_s: for how long nginx keeps an answer.
         bound_s: the age above which an answer is wrong: the proxy's max_staleness_s.
         master: of Spark.
@@ -86,6 +88,7 @@ class RunSettings:
     elsewhere: Elsewhere | None = None
     also_periods_s: tuple[float, ...] = ()
     variant: str = ""
+    edits_source: str = NAMENODE
     lead_s: float = 4.0
 
     def at_period(self, period_s: float) -> "RunSettings":

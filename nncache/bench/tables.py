@@ -69,7 +69,10 @@ CHANGES: Final = _table(
 )
 
 COUNTERS: Final = _table(
-    source=(pa.string(), "'namenode', 'proxy', 'publisher', 'nginx', 'generator', 'changer'"),
+    source=(
+        pa.string(),
+        "'namenode', 'standby', 'journalnode-1', 'proxy', 'publisher', 'nginx', 'generator', 'changer'",
+    ),
     name=(pa.string(), "what was counted, such as 'getFileInfo' or 'cpu'"),
     value=(pa.float64(), "how much of it in the measured time; of memory: at its end"),
     unit=(pa.string(), f"'calls', 's', 'bytes', '{AUDITED}' (of these, also before the measured time)"),

@@ -3,16 +3,23 @@
 Pure.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-from nncache.checks.facts import Facts
+from nncache.checks.facts import Facts, JournalNodeFound
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.namenode_web import PLAIN
 from nncache.invalidation.settings import AUTO, INOTIFY
 
+CACHE_BYTES: Final = "dfs.journalnode.edit-cache-size.bytes"
+"""Where it is not set, the cache holds a share of the heap (JournaledEditsCache of Hadoop 3.4 and later)."""
+
+LEAST_CACHE_BYTES: Final = 16 * 1024 * 1024
+"""Of 200,000 small edits: a minute and more of a busy NameNode. The default up to Hadoop 3.3 is a sixteenth of it."""
+
 
 def journalnodes(facts: Facts) -> Iterator[Finding]:
-    """Judge whether a majority of the JournalNodes can be read, and all of them."""
+    """Judge whether a majority of the JournalNodes can be read, and all of them, and what their caches hold."""
     subject = facts.subject
     if subject.journal(None, PLAIN) is None:
         yield skipped("no JournalNodes are read (edits_source, shared_edits_dir)")
@@ -20,7 +27,7 @@ def journalnodes(facts: Facts) -> Iterator[Finding]:
     if facts.journalnodes is None:
         yield skipped("no active NameNode says which namespace it serves")
         return
-    troubles = {address: why for address, why in facts.journalnodes.items() if why}
+    troubles = {address: found.trouble for address, found in facts.journalnodes.items() if found.trouble}
     count = len(facts.journalnodes)
     readable = count - len(troubles)
     is_enough = readable > count // 2
@@ -34,6 +41,22 @@ def journalnodes(facts: Facts) -> Iterator[Finding]:
             yield failed(text, f"correct this, or set {subject.at('edits_source')} to {INOTIFY}")
     if not troubles:
         yield ok(f"all {count} JournalNodes can be read")
+    yield from _caches(facts.journalnodes)
+
+
+def _caches(journalnodes: Mapping[str, JournalNodeFound]) -> Iterator[Finding]:
+    """Judge what the caches hold: what is no longer in most of them is missed."""
+    for address, found in journalnodes.items():
+        size = "" if found.conf is None else found.conf.get(CACHE_BYTES, "").strip()
+        if size.isdecimal() and size.isascii() and int(size) < LEAST_CACHE_BYTES:
+            yield warning(
+                f"the cache of edits of JournalNode {address} holds {int(size):,} bytes: a pause misses edits",
+                f"set {CACHE_BYTES} to 67108864 in the JournalNode's hdfs-site.xml, and restart it",
+            )
+        elif found.conf is None and not found.trouble:
+            yield skipped(
+                f"it is not known how much the cache of JournalNode {address} holds: {found.conf_silence}"
+            )
 
 
 def directory(facts: Facts) -> Iterator[Finding]:

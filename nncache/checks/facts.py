@@ -239,6 +239,21 @@ class HostFound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JournalNodeFound:
+    """What was found of one JournalNode.
+
+    Attributes:
+        trouble: why it cannot be read, with what to do about it; "" if it can.
+        conf: its effective configuration; None while that is not known.
+        conf_silence: why that is not known.
+    """
+
+    trouble: str = ""
+    conf: Mapping[str, str] | None = None
+    conf_silence: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """All that was found.
 
@@ -251,7 +266,7 @@ class Facts:
         stored: the filters in HDFS; None if they were not asked for.
         host: what this host allows.
         through: a read through the proxy that already runs at `listen`; None if none does.
-        journalnodes: why each JournalNode cannot be read, "" if it can; None if they were not asked.
+        journalnodes: by address; None if they were not asked.
         directory: why edits_dir cannot be read, "" if it can; None if it was not looked at.
     """
 
@@ -263,7 +278,7 @@ class Facts:
     stored: StoredFound | None = None
     host: HostFound = field(default_factory=HostFound)
     through: RootStatus | None = None
-    journalnodes: Mapping[str, str] | None = None
+    journalnodes: Mapping[str, JournalNodeFound] | None = None
     directory: str | None = None
 
     @property

@@ -13,6 +13,7 @@ from nncache.checks.contacts import contact
 from nncache.checks.facts import (
     Facts,
     HostFound,
+    JournalNodeFound,
     NameNodeFound,
     RegistryFound,
     RootStatus,
@@ -20,6 +21,7 @@ from nncache.checks.facts import (
     ZooKeeperFound,
 )
 from nncache.checks.host_probe import look_at_host
+from nncache.checks.journalnode_probe import ask_journalnode
 from nncache.checks.namenode_probe import ANSWER_S, ask_over_http, ask_over_rpc, read_status
 from nncache.checks.registry_probe import ask_registry
 from nncache.checks.subject import Subject
@@ -38,7 +40,6 @@ from nncache.hadoop.server_kind import ServerKind
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
-from nncache.invalidation.journal.access import why_unreadable
 from nncache.invalidation.journal.directory import why_no_edits
 from nncache.net.addresses import split_address
 from nncache.net.setting_error import SettingError
@@ -176,8 +177,8 @@ async def _namenodes(
 
 async def _journalnodes(
     facts: Facts, identity: KerberosIdentity | None, web: NameNodeWeb
-) -> Mapping[str, str] | None:
-    """Return why each JournalNode cannot be read; None where none is to be, or no NameNode says what to compare."""
+) -> Mapping[str, JournalNodeFound] | None:
+    """Return what each JournalNode says; None where none is to be read, or no NameNode says what to compare."""
     access = facts.subject.journal(identity, web)
     if access is None or facts.lacks_login or not facts.active:
         return None
@@ -193,8 +194,8 @@ async def _journalnodes(
     finally:
         await rpc.close()
     addresses = access.journal.addresses
-    troubles = await asyncio.gather(*(why_unreadable(access, each, storage) for each in addresses))
-    return dict(zip(addresses, troubles, strict=True))
+    found = await asyncio.gather(*(ask_journalnode(access, each, storage) for each in addresses))
+    return dict(zip(addresses, found, strict=True))
 
 
 async def _directory(facts: Facts) -> str | None:

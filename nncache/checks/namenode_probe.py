@@ -78,7 +78,7 @@ async def ask_over_http(
             _said_of_itself(jmx, namenode),
             _get(session, base + STARTED_QUERY, web, logs_in=False),
             _get(session, f"{base}{STARTED_QUERY}&{who}", web, logs_in=False),
-            _get(session, f"{base}{conf_page.TARGET}&{who}", web),
+            _get_conf(session, base, user, web),
             read_status(session, namenode.http, user, web),
             _trial(session, namenode, web, is_wanted=acts_for_others),
         )
@@ -95,6 +95,17 @@ async def ask_over_http(
         read=status,
         trial=trial,
     )
+
+
+async def ask_conf(
+    session: aiohttp.ClientSession, base: str, user: str, web: NameNodeWeb
+) -> tuple[Mapping[str, str] | None, str]:
+    """Return the effective configuration that the web server at this URL shows, or why it is not known."""
+    return _properties(await _get_conf(session, base, user, web))
+
+
+async def _get_conf(session: aiohttp.ClientSession, base: str, user: str, web: NameNodeWeb) -> _Got:
+    return await _get(session, f"{base}{conf_page.TARGET}&user.name={quote(user, safe='')}", web)
 
 
 async def _trial(

@@ -180,7 +180,8 @@ CHECKS: Final = (
     Check(
         "journalnodes",
         "With `edits_source` journalnodes or auto: a majority of the JournalNodes of `shared_edits_dir` answers, "
-        "keeps this journal of this namespace, lets this service read, and has `dfs.ha.tail-edits.in-progress` on.",
+        "keeps this journal of this namespace, lets this service read, and has `dfs.ha.tail-edits.in-progress` on. "
+        "Their caches of edits hold 16 MiB or more.",
         about_journal.journalnodes,
         needs_login=True,
     ),

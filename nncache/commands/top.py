@@ -99,11 +99,27 @@ def _head(status: Mapping[str, Any]) -> Iterator[RenderableType]:
         f"{minute['seconds']:.0f} s; since start {since_start['requests']:,} and {percent(since_start['ratio'])}, "
         f"{_saved(since_start['calls_saved'])}"
     )
+    yield from _edits(status)
     loop = status["loop"]
     yield text(
         f"failed {since_start['failed']:,}, refused {since_start['refused']:,}; "
         f"event loop late by {loop['lag_s'] * 1000:.1f} ms, at most {loop['lag_max_s'] * 1000:.0f} ms"
     )
+
+
+def _edits(status: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """Return a line for each namespace whose edits are not read as they could be."""
+    for each in (status, *status.get("namespaces", ())):
+        edits = each.get("edits") or {"passed_over": (), "journalnodes": ()}
+        reasons = [f"not from {one['source']}: {one['why']}" for one in edits["passed_over"]]
+        reasons += [
+            f"JournalNode {one['address']} does not count: {one['why_not'] or 'it has not answered yet'}"
+            for one in edits["journalnodes"]
+            if not one["is_counted"]
+        ]
+        if reasons:
+            name = f" of {each['name']}" if "name" in each else ""
+            yield text(f"edits{name} are read from {edits['source']}; {'; '.join(reasons)}", "bold yellow")
 
 
 def _saved(calls: int) -> str:

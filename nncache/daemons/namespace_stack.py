@@ -278,6 +278,7 @@ class NamespaceStack:
             hottest=hottest,
             globs=self.cache.glob_of,
             filter_names=self._filter_names(),
+            channel=self.consumer.stats().channel,
             changes=self.cache.store.recent_changes,
             namenodes=namenodes_view(self._pool),
             settings=self.settings,

@@ -11,6 +11,7 @@ from typing import Final
 
 from nncache.cache.stats import CacheStats
 from nncache.cache.store import Forgotten
+from nncache.daemons.edits_view import edits_view
 from nncache.daemons.history import History, Span, Totals
 from nncache.daemons.settings_view import settings_view
 from nncache.daemons.watchdog import LoopStats
@@ -37,6 +38,7 @@ class StatusSnapshot:
         started_at: local time.
         globs: of the filters in force, by id.
         filter_names: of these, by id; a filter without has its id for a name.
+        channel: through which its changes come.
         changes: that cost something, the latest one last.
         namenodes: addresses, namespaces and state of each, as JSON.
         settings: in force, a dataclass of components.
@@ -59,6 +61,7 @@ class StatusSnapshot:
     hottest: HottestStats
     globs: Mapping[str, str]
     filter_names: Mapping[str, str]
+    channel: ChannelStats
     changes: Iterable[Forgotten]
     namenodes: tuple[Json, ...]
     settings: object
@@ -95,6 +98,7 @@ def status_of(seen: StatusSnapshot) -> Json:
             "since_start": _saved(Span(seen.now - seen.started_at, seen.totals)),
         },
         "gate": _gate(seen),
+        "edits": edits_view(seen.channel),
         "hottest": {"half_life_s": HALF_LIFE_S, **dataclasses.asdict(seen.hottest)},
         "misses": _misses(seen.totals, minute),
         "loop": dataclasses.asdict(seen.loop),

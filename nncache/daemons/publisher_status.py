@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from nncache.daemons.edits_view import edits_view
 from nncache.daemons.history import History, Span
 from nncache.daemons.publisher_state import PublisherState
 from nncache.daemons.settings_view import settings_view
@@ -108,6 +109,7 @@ def status_of(seen: PublisherSnapshot) -> Json:
         "position": _position(seen),
         "writes": _writes(seen, minute),
         "polling": _polling(seen, minute),
+        "edits": edits_view(seen.stats.channel),
         "zookeeper": _zookeeper(seen),
         "loop": dataclasses.asdict(seen.loop),
         "filters": _filters(seen),
@@ -193,8 +195,6 @@ def _polling(seen: PublisherSnapshot, minute: Span[PublisherTotals]) -> Json:
         "failed": channel.polls_failed,
         "rolls": channel.rolls,
         "rolls_failed": channel.rolls_failed,
-        "source": channel.source,
-        "journalnodes": {each: channel.journal.troubles.get(each, "") for each in channel.journal.counted},
     }
 
 

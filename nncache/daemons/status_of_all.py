@@ -120,6 +120,7 @@ def status_of_all(
         name: {key: value for key, value in each.items() if key not in of_all}
         for name, each in settings.items()
     }
+    document["edits"] = None  # each has its own
     rows = [_row(name, seen, points) | {"settings": own[name]} for name, seen in namespaces.items()]
     return document | {"namespaces": rows, "settings": of_all}
 
@@ -132,6 +133,7 @@ def _row(name: str, seen: StatusSnapshot, points: Mapping[str, str]) -> Json:
         "is_ready": seen.is_ready,
         "reason": seen.ready_reason,
         "gate": seen.gate,
+        "edits": document["edits"],
         "saved": document["saved"],
     }
 

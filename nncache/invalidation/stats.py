@@ -32,10 +32,10 @@ class JournalStats:
     )
     counted: Mapping[str, int] = field(
         default_factory=dict
-    )  # by JournalNode: 1 while its answers count, else 0
+    )  # by JournalNode that was asked in the last minute: 1 while its answers count, else 0
     behind_txids: Mapping[str, int] = field(
         default_factory=dict
-    )  # transactions that another showed, and this one not
+    )  # transactions that another showed, and this one not; of those that have shown any
     troubles: Mapping[str, str] = field(
         default_factory=dict
     )  # by JournalNode whose answers do not count: why not
@@ -58,6 +58,9 @@ class ChannelStats:
     records: RecordStats = field(default_factory=RecordStats)  # of a channel that reads records
     session: SessionStats = field(default_factory=SessionStats)  # with ZooKeeper, of a channel that has one
     source: str = ""  # the source of edits that is read, where there is a choice (edits_source)
+    passed_over: Mapping[str, str] = field(
+        default_factory=dict
+    )  # by source that is better than the one that is read: why it is not read
     journal: JournalStats = field(default_factory=JournalStats)  # of a source that reads JournalNodes
 
     def polled(self, took_s: float, *, found: bool) -> None:

@@ -49,7 +49,7 @@ class Metric:
     """One of ROOMS, and the field of its Stats: `cache.serves`."""
     meaning: str
     labels: tuple[str, ...] = ()
-    """The field is a mapping; its keys become values of this label, or of these."""
+    """The field is a mapping; its keys become values of this label, or of these. One of texts, and a text, shows 1."""
     values: Mapping[str, str] = field(default_factory=dict)
     """What the only label can say, and what each word means; shown as zero before it happens."""
     is_boot_time: bool = False

@@ -97,7 +97,11 @@ def family(metric: Metric, value: object) -> Family:
         case dict():
             counts = dict.fromkeys(metric.values, 0) | {_words(key): count for key, count in value.items()}
             for key, count in counts.items():
-                made.add_metric([key] if isinstance(key, str) else list(key), float(count))
+                number = 1.0 if isinstance(count, str) else float(count)
+                made.add_metric([key] if isinstance(key, str) else list(key), number)
+        case str() if metric.labels:
+            if value:
+                made.add_metric([value], 1.0)
         case int() | float():
             made.add_metric(
                 [], float(value) + (unix_time_of_boot() if metric.is_boot_time and value else 0.0)

@@ -113,6 +113,22 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "calls",
         "Calls of rollEdits refused or failed.",
     ),
+    Metric(
+        name="nncache_edits_source",
+        kind="gauge",
+        unit="1",
+        source="polling.source",
+        meaning="The source of edits that is read, or was last (edits_source).",
+        labels=("source",),
+    ),
+    Metric(
+        name="nncache_edits_source_passed_over",
+        kind="gauge",
+        unit="1",
+        source="polling.passed_over",
+        meaning="Each source that is better than the one read, and cannot be read; the status page says why.",
+        labels=("source",),
+    ),
     counter(
         "journal.polls",
         "journal_polls",
@@ -142,7 +158,7 @@ SHARED_ROWS: tuple[Metric, ...] = (
         kind="gauge",
         unit="0 or 1",
         source="journal.counted",
-        meaning="Whether the answers of each JournalNode count.",
+        meaning="Whether the answers of each JournalNode count; absent while it is not asked.",
         labels=("journalnode",),
     ),
     Metric(
@@ -150,7 +166,7 @@ SHARED_ROWS: tuple[Metric, ...] = (
         kind="gauge",
         unit="transactions",
         source="journal.behind_txids",
-        meaning="Transactions that another JournalNode has shown, and this one not.",
+        meaning="Transactions that another JournalNode has shown, and this one not; absent before it shows any.",
         labels=("journalnode",),
     ),
     # ---- nncache: the event loop

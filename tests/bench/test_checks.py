@@ -66,6 +66,29 @@ def test_proofs_of_rights_are_a_term_of_their_own() -> None:
     assert shortfalls(replace(GOOD, calls={"getFileInfo": 2000}), Callers.PER_POLLER) == []
 
 
+ON_JOURNALNODES = replace(
+    GOOD,
+    cpu_s=GOOD.cpu_s | {"journalnode-1": 1.1, "journalnode-2": 0.6, "journalnode-3": 0.6},
+    upkeep={"probe (JMX)": 0},
+    calls={"getFileInfo": 600, "isFileClosed": 500},
+)
+
+
+@pytest.mark.parametrize(
+    ("worse", "says"),
+    [
+        ({}, []),
+        ({"upkeep": {"probe (JMX)": 101}}, ["nncache: calls of all kinds for each change"]),
+        ({"upkeep": {"probe (JMX)": 101}, "changes": 500}, []),
+        ({"cpu_s": ON_JOURNALNODES.cpu_s | {"journalnode-1": 1.3}}, ["nncache: cores of journalnode-1"]),
+    ],
+    ids=["good", "too many probes", "few changes", "a JournalNode is busy"],
+)
+def test_with_journalnodes_upkeep_and_their_cpu_count(worse: dict[str, object], says: list[str]) -> None:
+    """Calls that do not depend on changes are held against the load of the design only."""
+    assert shortfalls(replace(ON_JOURNALNODES, **worse)) == says  # type: ignore[arg-type] # whatever the case says
+
+
 def test_what_peers_do_wrong_is_a_result_and_no_failure() -> None:
     """But the generator must have kept its schedule for them, too."""
     assert shortfalls(replace(nginx(), wrong_count=7)) == []

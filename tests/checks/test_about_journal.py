@@ -2,7 +2,8 @@
 
 import pytest
 
-from nncache.checks.about_journal import directory, journalnodes
+from nncache.checks.about_journal import CACHE_BYTES, directory, journalnodes
+from nncache.checks.facts import JournalNodeFound
 from nncache.checks.finding import Verdict
 from tests.checks.samples import of_proxy, of_publisher
 
@@ -10,9 +11,12 @@ READING = {"edits_source": "journalnodes", "shared_edits_dir": "qjournal://j1:84
 WHY = "set dfs.ha.tail-edits.in-progress to true"
 
 
-def found(*troubles: str) -> dict[str, str]:
-    """Return what was found of as many JournalNodes."""
-    return {f"j{number}:8485": trouble for number, trouble in enumerate(troubles, 1)}
+def found(*troubles: str, cache: str = "") -> dict[str, JournalNodeFound]:
+    """Return what was found of as many JournalNodes, whose caches are of that many bytes."""
+    return {
+        f"j{number}:8485": JournalNodeFound(trouble=trouble, conf={CACHE_BYTES: cache})
+        for number, trouble in enumerate(troubles, 1)
+    }
 
 
 def test_who_reads_none_is_not_judged() -> None:
@@ -27,6 +31,33 @@ def test_all_that_can_be_read_are_well() -> None:
     """One line says it."""
     (finding,) = journalnodes(of_proxy(READING, journalnodes=found("", "", "")))
     assert (finding.verdict, finding.text) == (Verdict.OK, "all 3 JournalNodes can be read")
+
+
+@pytest.mark.parametrize(
+    ("size", "verdicts"),
+    [
+        ("1048576", [Verdict.OK, *[Verdict.WARNING] * 3]),
+        ("67108864", [Verdict.OK]),
+        ("", [Verdict.OK]),  # a share of the heap
+        ("64m", [Verdict.OK]),  # Hadoop does not start with it
+    ],
+)
+def test_a_small_cache_misses_edits(size: str, verdicts: list[Verdict]) -> None:
+    """That of Hadoop up to 3.3 is by default."""
+    findings = list(journalnodes(of_proxy(READING, journalnodes=found("", "", "", cache=size))))
+    assert [finding.verdict for finding in findings] == verdicts
+    assert all("set dfs.journalnode.edit-cache-size.bytes to" in each.remedy for each in findings[1:])
+
+
+def test_a_configuration_that_is_not_shown_is_said() -> None:
+    """Its JournalNode can be read all the same; of one that cannot, that is all there is to say."""
+    silent = {
+        "j1:8485": JournalNodeFound(conf_silence="/conf answers 403"),
+        "j2:8485": JournalNodeFound(trouble="no reply", conf_silence="no reply"),
+    }
+    findings = list(journalnodes(of_proxy(READING, journalnodes=silent)))
+    assert [finding.verdict for finding in findings] == [Verdict.FAILED, Verdict.SKIPPED]
+    assert "j1:8485 holds: /conf answers 403" in findings[1].text
 
 
 @pytest.mark.parametrize(

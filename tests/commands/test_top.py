@@ -60,6 +60,18 @@ def test_more_calls_than_without_it_are_no_negative_saving() -> None:
     assert "2,437 NameNode calls more than without it" in " ".join(printed(status).split())
 
 
+def test_what_is_amiss_with_the_source_of_edits() -> None:
+    """A line where there is something to say, for each namespace of several."""
+    line = "edits are read from journalnodes; not from other: it is not there; JournalNode j2:8485 does not count"
+    assert f"{line}: connection refused" in " ".join(printed(STATUS).split())
+    well = STATUS["edits"] | {"passed_over": [], "journalnodes": []}
+    assert "edits" not in printed(STATUS | {"edits": well})
+    of_each = [{"name": "one", "edits": STATUS["edits"]}, {"name": "two", "edits": well}]
+    of_all = " ".join(printed(STATUS | {"edits": None, "namespaces": of_each}).split())
+    assert f"edits of one {line[6:]}" in of_all
+    assert "of two" not in of_all
+
+
 def test_a_name_is_neither_markup_nor_steers_the_terminal() -> None:
     """It comes from clients."""
     text = printed(STATUS)

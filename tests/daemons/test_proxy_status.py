@@ -21,7 +21,7 @@ from nncache.daemons.proxy_status import (
 )
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.pool import PoolStats
-from nncache.invalidation.stats import ChannelStats
+from nncache.invalidation.stats import ChannelStats, JournalStats
 from nncache.proxy.cache_status import Bypass
 from nncache.proxy.front_end import FrontEndStats
 from nncache.proxy.hottest import Hot, HottestStats
@@ -61,6 +61,17 @@ SEEN = StatusSnapshot(
     ),
     globs={"f1": "/w/*", "f2": "/v/*"},
     filter_names={"f1": "ours"},
+    channel=ChannelStats(
+        source="journalnodes",
+        passed_over={"other": "it is not there"},
+        journal=JournalStats(
+            epoch=3,
+            discarded=2,
+            counted={"j1:8485": 1, "j2:8485": 0},
+            behind_txids={"j1:8485": 0},
+            troubles={"j2:8485": "connection refused"},
+        ),
+    ),
     changes=(Forgotten("/w/a", "Touched", 7, 450.0), Forgotten("/w", "SubtreeUnknown", None, 460.0)),
     namenodes=(
         {
@@ -110,6 +121,32 @@ def test_what_is_saved_now_and_since_the_start() -> None:
     )
     nothing = document(replace(SEEN, totals=Totals(), now=100.0))["saved"]
     assert (nothing["last_minute"]["ratio"], nothing["last_minute"]["requests_per_s"]) == (None, 0.0)
+
+
+def test_the_source_of_edits_and_its_journalnodes() -> None:
+    """What is not known is null: a JournalNode that has shown nothing is not behind by all there is."""
+    assert document()["edits"] == {
+        "source": "journalnodes",
+        "passed_over": [{"source": "other", "why": "it is not there"}],
+        "epoch": 3,
+        "discarded": 2,
+        "journalnodes": [
+            {"address": "j1:8485", "is_counted": True, "why_not": "", "behind_txids": 0},
+            {
+                "address": "j2:8485",
+                "is_counted": False,
+                "why_not": "connection refused",
+                "behind_txids": None,
+            },
+        ],
+    }
+    assert document(replace(SEEN, channel=ChannelStats()))["edits"] == {
+        "source": None,
+        "passed_over": [],
+        "epoch": None,
+        "discarded": 0,
+        "journalnodes": [],
+    }
 
 
 def test_misses_are_in_the_order_of_the_last_minute() -> None:

@@ -30,7 +30,7 @@ from nncache.invalidation.publisher.output_stream import FilterChange, Publicati
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import OutputStats, PublisherStats
 from nncache.invalidation.settings import PollingSettings
-from nncache.invalidation.stats import ChannelStats
+from nncache.invalidation.stats import ChannelStats, JournalStats
 from nncache.settings.commands import SettingsOfPublisher
 from tests.daemons.status_page import described, keys_of
 from tests.invalidation.publisher.fakes import batch, positions
@@ -51,7 +51,15 @@ STATS = PublisherStats(
     filters=2,
     output=OutputStats(writes=400, write_s=2.0, cache_records=380, filter_records=90),
     session=SessionStats(is_connected=True, sessions=1, connections=1, calls=500),
-    channel=ChannelStats(polls=4_000, poll_charged_s=0.8, poll_budget_s=0.4, rolls=3),
+    channel=ChannelStats(
+        polls=4_000,
+        poll_charged_s=0.8,
+        poll_budget_s=0.4,
+        rolls=3,
+        source="inotify",
+        passed_over={"journalnodes": "1 of 3 can be read"},
+        journal=JournalStats(counted={"j1:8485": 1}),
+    ),
 )
 PUBLISHING = PublisherState(
     active=Active(namenode=NameNode("nn1:9870", "nn1:8020"), started_ms=1, transition_ms=1, term=3),
@@ -181,6 +189,7 @@ def test_writes_of_the_last_minute_against_the_limit() -> None:
         "coverage_records": 30,
         "filter_records": 90,
     }
+    assert reported["edits"]["passed_over"] == [{"source": "journalnodes", "why": "1 of 3 can be read"}]
     assert reported["polling"] == {
         "polls_per_s": 20.0,
         "cost_share": pytest.approx(0.01),
@@ -190,8 +199,6 @@ def test_writes_of_the_last_minute_against_the_limit() -> None:
         "failed": 0,
         "rolls": 3,
         "rolls_failed": 0,
-        "source": "",
-        "journalnodes": {},
     }
     just_now = document(replace(SEEN, now=100.0))
     assert (just_now["writes"]["per_s"], just_now["polling"]["cost_share"]) == (0.0, 0.0)

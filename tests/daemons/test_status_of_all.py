@@ -13,6 +13,7 @@ from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.pool import NameNodePool
+from nncache.invalidation.stats import ChannelStats
 from nncache.settings.commands import SettingsOfProxy
 from tests.daemons.test_proxy_status import SEEN, TOTALS
 
@@ -61,6 +62,7 @@ def test_the_document_has_the_sums_and_each_namespace() -> None:
         cache=CacheStats(entries=3, bytes=50, gate_age_s=9.0),
         globs={"f1": "/b/*"},
         filter_names={},
+        channel=ChannelStats(),
         changes=(Forgotten("/b/a", "Touched", 9, 455.0),),
         namenodes=({"http": "nn2:9870"},),
         settings=replace(SETTINGS, cache=CacheSettings(glob=("/b/*",))),
@@ -103,6 +105,8 @@ def test_the_document_has_the_sums_and_each_namespace() -> None:
         ("one", ["/"], True, ""),
         ("two", ["/b", "/c"], False, "no-active-namenode"),
     ]
+    assert document["edits"] is None
+    assert [each["edits"]["source"] for each in namespaces] == ["journalnodes", None]
     assert document["is_ready"]
     assert document["reason"] == "no-active-namenode"
     assert [each["settings"] for each in namespaces] == [{"glob": ()}, {"glob": ("/b/*",)}]

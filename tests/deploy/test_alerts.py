@@ -40,6 +40,20 @@ main()
 OF_KERBEROS = {"NncacheTicketEnds", "NncacheLoginFailing"}
 """tests/secured/test_alerts.py has them."""
 
+OF_JOURNALNODES = {
+    "NncacheEditsSourcePassedOver",
+    "NncacheJournalDisagrees",
+    "NncacheJournalNodeNotCounted",
+    "NncacheJournalWithoutMajority",
+}
+
+BY_PROMTOOL = {
+    *("NncacheCallsRefused", "NncacheDaemonDown", "NncacheDaemonGone", "NncacheEventLoopStalls"),
+    *("NncacheLogLinesLost", "NncacheNamespaceDataNodeStale", "NncacheNamespaceOutcomesUnknown"),
+    *("NncacheNamespaceQueueStands", "NncacheNamespaceWithoutActive"),
+}
+"""tests/deploy/nncache.rules.test.yml alone has them."""
+
 QUICKLY = {r"\[\d+m\]": "[6s]", r"for: [1-9]\d*m": "for: 2s", r"rate5m": "rate5m"}
 """The rules with seconds where they have minutes: the time for which something must be wrong is not what is tested."""
 
@@ -152,4 +166,31 @@ def test_each_alert_fires_and_clears(tmp_path: Path) -> None:
                 with paused(namenode.process):
                     fires("NncacheClientsGetErrors", ask=lambda: poll(proxy, 2, str(next(runs))))
                 until(lambda: not prometheus.firing(), lambda: poll(proxy, 2, str(next(runs))))
-            assert seen == ALERTS.keys() - OF_KERBEROS
+            assert seen == ALERTS.keys() - OF_KERBEROS - OF_JOURNALNODES - BY_PROMTOOL
+
+
+def test_alerts_about_journalnodes_fire_and_clear() -> None:
+    """Of one that is down, of two, and of a journal that is none; nothing makes real ones disagree for long."""
+    tailing = {"dfs.ha.tail-edits.in-progress": "true"}
+    spec = ClusterSpec(hadoop_version=HADOOP, ha=True, journalnodes=3, with_datanode=False, overrides=tailing)
+    with Cluster.start(spec) as pair:
+        http, rpc = (",".join(getattr(each, name) for each in pair.namenodes) for name in ("http", "rpc"))
+        flags = ("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct", "--glob", "/no/*")
+        journal = ("--edits-source", "journalnodes", "--shared-edits-dir", pair.shared_edits_dir)
+        none = ("--edits-source", "auto", "--shared-edits-dir", pair.shared_edits_dir.replace("/ns1", "/ns2"))
+        with Proxy(*flags, *journal) as reading, Proxy(*flags, *none) as polling:
+            prometheus = Prometheus([reading.admin, polling.admin], quick_rules(), interval="500ms")
+            with prometheus:
+                for each in (reading, polling):
+                    each.await_gate()
+                until(lambda: "NncacheEditsSourcePassedOver" in prometheus.firing())
+                polling.stop()
+                until(lambda: not prometheus.firing() & OF_JOURNALNODES)
+                first, second, _ = pair.journalnodes
+                first.process.kill()
+                until(lambda: prometheus.firing() & OF_JOURNALNODES == {"NncacheJournalNodeNotCounted"})
+                second.process.kill()
+                until(lambda: "NncacheJournalWithoutMajority" in prometheus.firing())
+                for journalnode in (first, second):
+                    journalnode.process.start()
+                until(lambda: not prometheus.firing() & OF_JOURNALNODES)

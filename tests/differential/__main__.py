@@ -3,6 +3,8 @@
 One cluster serves all, and one proxy (with its publisher) all seeds of a channel, some of them at the same time; each
 seed has a tree of its own. While one seed waits for the NameNode or for a change to be seen, the others use the time.
 
+With `--edits-source journalnodes` it is an HA pair with three JournalNodes, whose edits are read.
+
 With `--secured` the cluster has Kerberos, and every call is made with a credential of the kind that is named.
 """
 
@@ -14,14 +16,15 @@ from dataclasses import replace
 
 import click
 
+from nncache.invalidation.settings import JOURNALNODES, NAMENODE
 from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser
 from nncache.testbed.spec import FULL_SPEED_JVM
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.auth_methods import USER_NAME, AuthMethod
-from tests.cluster import SESSION
-from tests.differential.exceptions import Excuse
+from tests.cluster import JOURNALED, SESSION
+from tests.differential.exceptions import OF_EVENTS, Excuse
 from tests.differential.figures import JUDGED_SEGMENT_TXIDS, Figures, Target
-from tests.differential.run import GLOBS, SETTINGS, run_for
+from tests.differential.run import GLOBS, SETTINGS, SETTINGS_ON_LOG, run_for
 from tests.differential.segment import Meter, fill_segment
 from tests.real.command import CONSOLE, conclude, hadoop_option, progress, show, started, started_light
 from tests.real.namespace_server import NamespaceServer
@@ -43,7 +46,7 @@ SECURED = Kerberos(
 LIGHT_REFUSES = frozenset(
     {
         *("ALLOWSNAPSHOT", "DISALLOWSNAPSHOT", "CREATESNAPSHOT", "RENAMESNAPSHOT", "DELETESNAPSHOT"),
-        *("SETECPOLICY", "UNSETECPOLICY"),
+        *("SETECPOLICY", "UNSETECPOLICY", "ENABLEECPOLICY", "DISABLEECPOLICY"),
     }
 )
 """What a light cluster does not have (docs/light-cluster.md)."""
@@ -68,6 +71,13 @@ LONG_SEGMENT = Target(p50_ms=math.inf, p99_ms=math.inf, hit_share=0.0, timed_sha
     type=click.Choice([*CHANNELS, FEED]),
     default=CHANNELS,
     help="Repeatable; feed is alone, in front of three NameNodes of our own on a ZooKeeper.",
+)
+@click.option(
+    "--edits-source",
+    type=click.Choice([NAMENODE, JOURNALNODES]),
+    default=NAMENODE,
+    show_default=True,
+    help="As the setting edits_source.",
 )
 @click.option(
     "--segment-txids",
@@ -98,6 +108,7 @@ def main(  # noqa: PLR0917 - click gives them by name
     at_once: int | None,
     poll_share: float,
     channels: tuple[str, ...],
+    edits_source: str,
     segment_txids: int,
     ways: tuple[str, ...],
     light: bool,
@@ -116,8 +127,16 @@ def main(  # noqa: PLR0917 - click gives them by name
         raise click.UsageError(
             "--channel feed goes with no other channel, and with none of the other clusters"
         )
+    reads_log = edits_source == JOURNALNODES
+    if reads_log and (is_own or ways or light):
+        raise click.UsageError("--edits-source journalnodes goes with none of the other clusters")
     kerberos = SECURED if ways else None
-    spec = replace(SESSION, hadoop_version=hadoop, namenode_jvm=FULL_SPEED_JVM, kerberos=kerberos)
+    spec = replace(
+        JOURNALED if reads_log else SESSION,
+        hadoop_version=hadoop,
+        namenode_jvm=FULL_SPEED_JVM,
+        kerberos=kerberos,
+    )
     with _started(spec, channels, light=light) as cluster:
         if segment_txids:
             with progress("filling the edit segment", segment_txids) as step:
@@ -134,13 +153,21 @@ def main(  # noqa: PLR0917 - click gives them by name
                 own_seeds,
                 operations,
                 at_once=at_once or AT_ONCE[OwnChannel.FEED if name == FEED else Channel(name)],
-                polling={"poll_budget_share": poll_share} | ({"roll_interval_s": 0} if segment_txids else {}),
+                polling={"poll_budget_share": poll_share}
+                | ({"roll_interval_s": 0} if segment_txids else {})
+                | (
+                    {"edits_source": JOURNALNODES, "shared_edits_dir": cluster.shared_edits_dir}
+                    if reads_log
+                    else {}
+                ),
+                reads_log=reads_log,
                 way=WAYS[asked](cluster) if ways else USER_NAME,
             )
             number = f"{seeds} seeds from {own_seeds[0]}"
             upstream = (
                 "light cluster" if light else "a namespace in ZooKeeper" if is_own else f"Hadoop {hadoop}"
             )
+            upstream += ", edits of three JournalNodes" if reads_log else ""
             click.echo(f"{name}, {asked}, {number}, of {operations} operations, {upstream}: total")
             show((*figures.lines(), used))
             refused = LIGHT_REFUSES if light or is_own else frozenset()
@@ -148,7 +175,7 @@ def main(  # noqa: PLR0917 - click gives them by name
                 figures, is_long=segment_txids > 0, is_every_kind_needed=not ways, refused=refused
             )
             shortfalls += [f"{name}, {asked}: {what}" for what in short]
-    _show_exceptions()
+    _show_exceptions(reads_log=reads_log)
     conclude(shortfalls)
 
 
@@ -173,11 +200,19 @@ def _run_channel(
     *,
     at_once: int,
     polling: Mapping[str, object],
+    reads_log: bool,
     way: AuthMethod,
 ) -> tuple[Figures, str]:
     total = Figures()
     with (
-        proxied(cluster, *GLOBS, channel=channel, polling=polling, way=way, **SETTINGS) as proxied_cluster,
+        proxied(
+            cluster,
+            *GLOBS,
+            channel=channel,
+            polling=polling,
+            way=way,
+            **(SETTINGS_ON_LOG if reads_log else SETTINGS),
+        ) as proxied_cluster,
         progress(channel.value, operations * len(seeds)) as step,
     ):
         meter = Meter.start(cluster, proxied_cluster.publisher or proxied_cluster.proxy)
@@ -185,7 +220,7 @@ def _run_channel(
         def run_seed(seed: int) -> Figures:
             own = replace(proxied_cluster)  # connections of its own
             try:
-                figures = run_for(own, seed=seed, operations=operations, progress=step)
+                figures = run_for(own, seed=seed, operations=operations, reads_log=reads_log, progress=step)
             finally:
                 own.close()
             CONSOLE.print(f"{channel.value}, seed {seed}: {figures.line()}", highlight=False)
@@ -215,9 +250,9 @@ def _shortfalls(
     return short
 
 
-def _show_exceptions() -> None:
+def _show_exceptions(*, reads_log: bool) -> None:
     click.echo("named exceptions:")
-    for excuse in Excuse:
+    for excuse in (each for each in Excuse if not (reads_log and each in OF_EVENTS)):
         row = excuse.value
         click.echo(f"  {excuse.name}, of {row.of}: {row.reason}; judged: {row.judged}")
 

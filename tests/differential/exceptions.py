@@ -17,7 +17,7 @@ from tests.differential.operation import Operation, file_id
 from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
 
 MAX_ENTRY_AGE_S: Final = 10.0
-"""The proxy's `max_entry_age_s` in these runs: what no event announces must be seen after so long."""
+"""The proxy's `max_entry_age_s` where events alone are read: what no event announces must be seen after so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,10 @@ class Excuse(Enum):
     )
 
 
+OF_EVENTS: Final = frozenset({Excuse.POLICY, Excuse.SNAPSHOTTABLE})
+"""What holds only where events alone are read: the edit log itself has all that they leave out."""
+
+
 _BY_KIND: Final = {
     kinds.REMADE: Excuse.REMADE,
     kinds.RACED: Excuse.RACED,
@@ -96,7 +100,9 @@ _RECOVERS: Final = b'{"boolean":false}'  # what TRUNCATE answers when the last b
 class Excuses:
     """What may be excused at the moment, by the operations of a run so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, reads_log: bool = False) -> None:
+        """Excuse nothing that the edit log says where that is read (edits_source)."""
+        self._reads_log = reads_log
         self.met: Counter[Excuse] = Counter()  # differences that were put down to each
         self._policies: dict[str, float] = {}  # directory -> when its policy was changed unannounced
         self._snapshots: dict[str, float] = {}  # directory -> when its own fields were
@@ -107,9 +113,11 @@ class Excuses:
         path = operation.paths[0]
         if operation.kind == "TRUNCATE" and done.body == _RECOVERS:
             self._cut.add(file_id(proxied_cluster, path))
-        if operation.where is Where.NAMENODE and operation.kind in _POLICY_CALLS:
+        if self._reads_log or operation.where is not Where.NAMENODE:
+            return
+        if operation.kind in _POLICY_CALLS:
             self._policies[path] = done.ended_at
-        if operation.where is Where.NAMENODE and operation.kind in _SNAPSHOT_CALLS:
+        if operation.kind in _SNAPSHOT_CALLS:
             self._snapshots[path] = done.ended_at
 
     def of_fields(self, path: str, seen: RawReply, truth: RawReply) -> tuple[Excuse, ...]:

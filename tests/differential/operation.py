@@ -4,7 +4,7 @@ import http.client
 import json
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -29,6 +29,7 @@ RACED: Final = "CREATE with another writer in between"
 ALIASED: Final = "APPEND to an alias"
 LATE: Final = "CREATE with a late second step"
 HELD: Final = "CREATE held open"
+FLUSHED: Final = "CREATE over RPC, flushed and held open"
 """Kinds that are more than one call of WebHDFS."""
 
 _OPENS_S: Final = 10.0
@@ -122,7 +123,8 @@ class Operation:
         connection, waits = begin("PUT", location, len(self.data))
         if not waits:
             return _end(connection, began_at)
-        connection.send(self.data[:-1])
+        with suppress(BrokenPipeError, ConnectionResetError):  # it takes no content, and says why
+            connection.send(self.data[:-1])
         deadline = time.monotonic() + _OPENS_S
         while file_id(proxied_cluster, self.paths[0]) == replaced and not has_replied(connection):
             if time.monotonic() > deadline:
@@ -177,6 +179,9 @@ _DIRECTORIES: Final = ("a", "a/x", "b", "b/x", "s", "s/x", "e", "e/x")
 _SNAPSHOTTED: Final = ("b/x", "s/x")  # neither is below the other, which HDFS would not have
 _SNAPSHOTS: Final = ("n1", "n2")
 _FILES: Final = ("f", "g")
+_CODED: Final = ("e", "e/x")
+"""Directories that may have erasure coding policies, one below the other; all files there are empty."""
+_CODINGS: Final = ("RS-6-3-1024k", "XOR-2-1-1024k")  # the first is enabled from the start
 _FORMS: Final = ("a/e\u0301", "a/\u00e9", "s/e\u0301", "s/\u00e9")
 """Files of one name in two normalization forms: a redirect to the one leads to the other."""
 _OPENED_EVERY: Final = 3
@@ -206,9 +211,11 @@ class Generator:
     The same seed draws the same operations as long as the NameNode answers the same.
     """
 
-    def __init__(self, seed: int, root: str) -> None:
+    def __init__(self, seed: int, root: str, *, without: Collection[str] = ()) -> None:
+        """Draw none of the kinds `without`."""
         self._random = random.Random(seed)
         self._root = root
+        self._kinds = {kind: weight for kind, (weight, _) in _KINDS.items() if kind not in without}
         self._made = 0
         self._there: set[str] = set()  # paths that are known to exist
         self.directories = tuple(f"{root}/{name}" for name in _DIRECTORIES)
@@ -216,13 +223,14 @@ class Generator:
         self.files = *plain, *(f"{root}/{name}" for name in _FORMS)
         self.paths = (*self.directories, *self.files)
         self.snapshotted = tuple(f"{root}/{name}" for name in _SNAPSHOTTED)
+        self.coded = tuple(f"{root}/{name}" for name in _CODED)
 
     def next(self) -> Operation:
         """Draw the next operation."""
         self._made += 1
         if self._made % _OPENED_EVERY == 0:
             return self._open_up()
-        kind = self._random.choices(list(_KINDS), [weight for weight, _ in _KINDS.values()])[0]
+        kind = self._random.choices(list(self._kinds), list(self._kinds.values()))[0]
         return _KINDS[kind][1](self, kind)
 
     def _open_up(self) -> Operation:
@@ -345,7 +353,13 @@ def _create_raced(g: Generator, kind: str) -> Operation:
 
 def _create_held(g: Generator, kind: str) -> Operation:
     path = g.file()
-    return g.on(kind, path, _OVERWRITE, b"h" * g.number(2, 3000))
+    # A DataNode keeps what fits into one packet until the end; of more, a block is logged while the file is open.
+    return g.on(kind, path, _OVERWRITE, b"h" * (g.number(2, 3000) if g.number(0, 2) else 150_000))
+
+
+def _create_flushed(g: Generator, kind: str) -> Operation:
+    path = g.file()
+    return Operation(kind, Where.NAMENODE, None, (path,), data=_data(g, path, 3000))
 
 
 def _concat(g: Generator, kind: str) -> Operation:
@@ -410,10 +424,13 @@ def _no_storage_policy(g: Generator, kind: str) -> Operation:
 
 
 def _erasure_coding(g: Generator, kind: str) -> Operation:
-    parameters = (("ecpolicy", "RS-6-3-1024k"),) if kind == "SETECPOLICY" else ()
-    return Operation(
-        kind, g.where(), None, (g.choice(*(d for d in g.directories if d.endswith("/e"))),), parameters
-    )
+    parameters = (("ecpolicy", g.choice(*_CODINGS)),) if kind == "SETECPOLICY" else ()
+    return Operation(kind, g.where(), None, (g.choice(*g.coded),), parameters)
+
+
+def _offer_coding(g: Generator, kind: str) -> Operation:
+    """Enable or disable a policy for all: directories that have it keep it."""
+    return Operation(kind, g.where(), None, (g.coded[0],), (("ecpolicy", _CODINGS[1]),))
 
 
 def _snapshot(g: Generator, kind: str) -> Operation:
@@ -451,8 +468,10 @@ _KINDS: Final[dict[str, tuple[int, _Draw]]] = {
     "REMOVEXATTR": (3, _with(Generator.directory, "xattr.name", "user.k")),
     "SETSTORAGEPOLICY": (3, _storage_policy),
     "UNSETSTORAGEPOLICY": (3, _no_storage_policy),
-    "SETECPOLICY": (1, _erasure_coding),
+    "SETECPOLICY": (2, _erasure_coding),
     "UNSETECPOLICY": (1, _erasure_coding),
+    "ENABLEECPOLICY": (1, _offer_coding),
+    "DISABLEECPOLICY": (1, _offer_coding),
     "ALLOWSNAPSHOT": (4, _snapshot),
     "DISALLOWSNAPSHOT": (2, _snapshot),
     "CREATESNAPSHOT": (4, _snapshot),
@@ -464,5 +483,6 @@ _KINDS: Final[dict[str, tuple[int, _Draw]]] = {
     ALIASED: (2, _append_by_alias),
     LATE: (1, _create_raced),
     HELD: (4, _create_held),
+    FLUSHED: (3, _create_flushed),
 }
 """How often each kind is drawn, and what it is about."""

@@ -16,7 +16,8 @@ from nncache.testbed.asker import RawReply
 from tests.differential.asking import Line, Lines, OpenFiles, Pair
 from tests.differential.exceptions import MAX_ENTRY_AGE_S, Excuse, Excuses, status_of
 from tests.differential.figures import Figures, ReplyCheck
-from tests.differential.operation import HELD, LATE, Generator, Operation, Unfinished
+from tests.differential.flushing import Flushed, Writer
+from tests.differential.operation import FLUSHED, HELD, LATE, Generator, Operation, Unfinished
 from tests.differential.segment import open_segment_txids
 from tests.real.proxied_cluster import (
     MAX_STALENESS_S,
@@ -36,6 +37,9 @@ SETTINGS: Final[dict[str, Any]] = {
 }
 """Of the proxy."""
 
+SETTINGS_ON_LOG: Final[dict[str, Any]] = {"two_step_window_s": TWO_STEP_WINDOW_S}
+"""The same where the edit log is read: nothing has to wait until an entry is too old."""
+
 GLOBS: Final = tuple("/differential" + "/*" * depth for depth in range(1, 9))
 """Filters that match every path of every run."""
 
@@ -43,6 +47,7 @@ _OTHERS: Final = 5  # paths looked at after each operation beside its own
 _SNAPSHOT: Final = "/.snapshot"
 _ODD_PATHS: Final = 4  # of those, the last that came about by moving something into a directory
 _HELD_STEPS: Final = 5  # for so many steps a file is held open
+_GROWN_STEPS: Final = 2  # after so many one that is flushed grows
 _LATE_S: Final = TWO_STEP_WINDOW_S + 0.5
 _PAUSE_S: Final = 0.001  # between two rounds of reads that wait for a change to be seen
 _FORWARDED_AGAIN: Final = 3  # times that a forwarded answer which differs is asked for again
@@ -52,17 +57,22 @@ _SEGMENT_EVERY: Final = 20  # steps between two looks at the open edit segment
 class Differential:
     """One run of a seed below a directory of its own."""
 
-    def __init__(self, proxied_cluster: ProxiedCluster, *, seed: int, root: str) -> None:
+    def __init__(
+        self, proxied_cluster: ProxiedCluster, *, seed: int, root: str, reads_log: bool = False
+    ) -> None:
+        """`reads_log`: the edit log is read, so that less is excused, and files are flushed as well."""
         self._world = proxied_cluster
         self._root = root
-        self._generator = Generator(seed, root)
+        self._generator = Generator(seed, root, without=() if reads_log else (FLUSHED,))
         self._seed = seed
         self._step = 0
-        self._excuses = Excuses()
+        self._excuses = Excuses(reads_log=reads_log)
         self._were_open: set[str] = set()  # paths of files that were seen open
         self._odd: deque[str] = deque(maxlen=_ODD_PATHS)
-        self._unfinished: list[tuple[int, Unfinished]] = []  # with the step in which each was begun
+        # With the step in which each was begun.
+        self._unfinished: list[tuple[int, Unfinished | Flushed]] = []
         self._open = ExitStack()
+        self._writer = self._open.enter_context(Writer(proxied_cluster.cluster)) if reads_log else None
         self._readers = (*USERS, *proxied_cluster.way.impostors)
         self._proxy = self._open.enter_context(Lines(proxied_cluster.proxy.address, proxied_cluster.way))
         self._namenode = self._open.enter_context(
@@ -107,13 +117,17 @@ class Differential:
     def _do(self, operation: Operation) -> None:
         self.figures.operations += 1
         self.figures.behind += operation.where is Where.NAMENODE
-        if operation.kind in {HELD, LATE}:
+        if operation.kind in {HELD, LATE, FLUSHED}:
             self._judge(operation, lambda: self._begin(operation))
         else:
             self._judge(operation, lambda: operation.carry_out(self._world))
 
     def _begin(self, operation: Operation) -> RawReply:
-        begun = operation.begin(self._world)
+        if operation.kind == FLUSHED:
+            assert self._writer is not None
+            begun: Unfinished | Flushed | RawReply = self._writer.begin(operation)
+        else:
+            begun = operation.begin(self._world)
         if isinstance(begun, RawReply):
             return begun
         self._unfinished.append((self._step, begun))
@@ -124,10 +138,13 @@ class Differential:
         for begun in list(self._unfinished):
             step, unfinished = begun
             operation, age = unfinished.operation, now - unfinished.begun.ended_at
-            if age > _LATE_S if operation.kind == LATE else self._step - step >= _HELD_STEPS:
+            steps = self._step - step
+            if isinstance(unfinished, Flushed) and not unfinished.has_grown and steps >= _GROWN_STEPS:
+                self._judge(replace(operation, kind=f"{FLUSHED}: more"), unfinished.grow)
+            if age > _LATE_S if operation.kind == LATE else steps >= _HELD_STEPS:
                 self._unfinished.remove(begun)
-                is_late = operation.kind == LATE or age > TWO_STEP_WINDOW_S / 2
-                kind = f"{LATE if is_late else HELD}: the end"
+                is_late = operation.kind == HELD and age > TWO_STEP_WINDOW_S / 2
+                kind = f"{LATE if is_late else operation.kind}: the end"
                 self._judge(replace(operation, kind=kind), unfinished.finish)
 
     def _judge(self, operation: Operation, carry_out: Callable[[], RawReply]) -> None:
@@ -328,8 +345,9 @@ def run_for(
     *,
     seed: int,
     operations: int,
+    reads_log: bool = False,
     progress: Callable[[], None] = lambda: None,
 ) -> Figures:
-    """Run one seed in a directory of its own."""
+    """Run one seed in a directory of its own; see `Differential` for `reads_log`."""
     root = f"/differential/{seed}-{time.time_ns()}"
-    return Differential(proxied_cluster, seed=seed, root=root).run(operations, progress)
+    return Differential(proxied_cluster, seed=seed, root=root, reads_log=reads_log).run(operations, progress)

@@ -29,25 +29,36 @@ def fill_segment(cluster: Cluster, txids: int, progress: Callable[[], None]) -> 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """What the NameNode's process and the polling of its edits have used since a moment."""
+    """What the NameNode's process, the JournalNodes' and the polling of edits have used since a moment."""
 
     cluster: Cluster
     polling: Daemon  # who reads the edits
     began_at: float
     cpu_s: float
+    journalnodes_s: tuple[float, ...]
     poll_s: float
 
     @classmethod
     def start(cls, cluster: Cluster, polling: Daemon) -> "Meter":
         """Begin to measure."""
-        return cls(cluster, polling, time.monotonic(), _cpu_s(cluster), _poll_s(polling))
+        return cls(
+            cluster,
+            polling,
+            time.monotonic(),
+            _cpu_s(cluster),
+            _journalnodes_s(cluster),
+            _poll_s(polling),
+        )
 
     def line(self) -> str:
         """Say in plain words what was used since."""
         took_s = time.monotonic() - self.began_at
+        pairs = zip(_journalnodes_s(self.cluster), self.journalnodes_s, strict=True)
+        journalnodes = ", ".join(f"{(now_s - then_s) / took_s:.1%}" for now_s, then_s in pairs)
         return (
             f"NameNode              {(_cpu_s(self.cluster) - self.cpu_s) / took_s:.1%} of a core in all; polls of its "
             f"edits took {(_poll_s(self.polling) - self.poll_s) / took_s:.1%} of the time"
+            + (f"; JournalNodes {journalnodes} of a core" if journalnodes else "")
         )
 
 
@@ -65,6 +76,10 @@ def open_segment_txids(cluster: Cluster) -> int:
 def _cpu_s(cluster: Cluster) -> float:
     """CPU-seconds of the NameNode's process so far."""
     return cpu_s(cluster.namenodes[0].process.running_pid)
+
+
+def _journalnodes_s(cluster: Cluster) -> tuple[float, ...]:
+    return tuple(cpu_s(each.process.running_pid) for each in cluster.journalnodes)
 
 
 def _poll_s(polling: Daemon) -> float:

@@ -3,13 +3,17 @@
 import math
 import random
 import threading
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
 
+from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster
+from tests.cluster import JOURNALED
 from tests.differential.figures import KEEPABLE, Target
-from tests.differential.run import GLOBS, SETTINGS, TWO_STEP_WINDOW_S, run_for
+from tests.differential.operation import FLUSHED
+from tests.differential.run import GLOBS, SETTINGS, SETTINGS_ON_LOG, TWO_STEP_WINDOW_S, run_for
 from tests.real.beside import beside
 from tests.real.stand import Channel, proxied
 from tests.service import Service
@@ -24,6 +28,24 @@ def test_every_answer_is_the_namenodes_own(cluster: Cluster, channel: Channel) -
         figures = run_for(simulation, seed=20261121, operations=OPERATIONS)
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
     assert figures.shortfalls(Target(p50_ms=math.inf, p99_ms=math.inf)) == []
+
+
+@pytest.fixture(scope="module")
+def journaled() -> Iterator[Cluster]:
+    """An HA pair, with three JournalNodes that show their edits at once."""
+    with Cluster.start(JOURNALED) as started:
+        yield started
+
+
+@pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
+def test_the_edit_log_says_what_events_leave_out(journaled: Cluster, channel: Channel) -> None:
+    """Bounded without its exception for policies and snapshots, and with files that grow while they are open."""
+    polling = {"edits_source": JOURNALNODES, "shared_edits_dir": journaled.shared_edits_dir}
+    with proxied(journaled, *GLOBS, channel=channel, polling=polling, **SETTINGS_ON_LOG) as simulation:
+        figures = run_for(simulation, seed=20261129, operations=OPERATIONS, reads_log=True)
+    print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
+    assert figures.shortfalls(Target(p50_ms=math.inf, p99_ms=math.inf)) == []
+    assert {"SETSTORAGEPOLICY", "ALLOWSNAPSHOT", "SETECPOLICY", FLUSHED} <= {*figures.accepted}
 
 
 CHANGING_OPERATIONS = 120

@@ -1,6 +1,8 @@
 """A proxy that reads the JournalNodes of a cluster, which are killed, held still, restarted and fooled."""
 
 import asyncio
+import json
+import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,10 +18,13 @@ from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.invalidation.journal.access import JournalAccess
 from nncache.invalidation.journal.source import JournalEdits
 from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.cluster import JournalNode
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, make_directory
+from tests.commands.planted import checked
 from tests.namenode.edits import last_txid
 from tests.patience import HANG_S, SLACK_S, until
+from tests.processes import fetched
 from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where, was_forwarded
 from tests.real.stand import Channel, proxied
 from tests.service import Service
@@ -93,6 +98,15 @@ def counted(proxy: Proxy) -> list[str]:
     ]
 
 
+def reading(pair: Cluster, source: str, shared_edits_dir: str = "") -> tuple[str, ...]:
+    """Return the flags of a proxy that reads the journal of the pair, or another one."""
+    http, rpc = (",".join(getattr(each, name) for each in pair.namenodes) for name in ("http", "rpc"))
+    return (
+        *("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct", "--glob", GLOBS[0]),
+        *("--edits-source", source, "--shared-edits-dir", shared_edits_dir or pair.shared_edits_dir),
+    )
+
+
 def test_what_inotify_does_not_say_is_seen(on_journal: ProxiedCluster) -> None:
     """Storage policies and allowSnapshot are in the log, and no NameNode is polled."""
     see_changes(on_journal, "life")
@@ -153,6 +167,7 @@ def test_a_failover_throws_away_what_one_had_shown(on_journal: ProxiedCluster) -
     """A change that one JournalNode has is not in the log of the next NameNode; its id gets another content."""
     cluster, path = on_journal.cluster, f"{TOP}/phantom"
     first, *others = cluster.journalnodes
+    see_changes(on_journal, "before")  # how far one is behind is not known before it has shown a transaction
     on_journal.make_hit(path, "alice")
     flushes = on_journal.proxy.metrics()["nncache_cache_flushes_total"]
     for other in others:
@@ -272,14 +287,63 @@ def test_without_a_majority_nothing_is_answered_from_memory(on_journal: ProxiedC
 @pytest.mark.parametrize("source", ["journalnodes", "auto"])
 def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source: str) -> None:
     """Such a journal shows no change for ever; `auto` reads the NameNode instead, and says why."""
-    http, rpc = (",".join(getattr(each, name) for each in pair.namenodes) for name in ("http", "rpc"))
-    flags = ("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct", "--glob", GLOBS[0])
     wrong = pair.shared_edits_dir.replace("/ns1", "/ns2")
-    with Proxy(*flags, "--edits-source", source, "--shared-edits-dir", wrong) as proxy:
+    with Proxy(*reading(pair, source, wrong)) as proxy:
         if source == "auto":
             proxy.await_gate()
         why = "has no such journal: see dfs.namenode.shared.edits.dir and shared_edits_dir"
         until(lambda: why in proxy.process.log.read_text(encoding="utf-8"))
         assert counted(proxy) == []
         assert bool(proxy.metrics()["nncache_channel_polls_total"]) == (source == "auto")
+        edits = json.loads(fetched(proxy.admin, "/status")[0][2])["edits"]
+        assert all(why in each["why_not"] and each["behind_txids"] is None for each in edits["journalnodes"])
+        assert [why in each["why"] for each in edits["passed_over"]] == [True] * (source == "auto")
         assert proxy.readiness()["is_gate_open"] == (source == "auto")
+
+
+def restart(pair: Cluster, journalnode: JournalNode) -> None:
+    """Restart it and begin a segment, without which it takes no edits: of two like that the NameNode would end."""
+    journalnode.process.restart()
+    assert pair.dfs_admin("-rollEdits").exit_code == 0
+
+
+def test_the_check_says_what_is_amiss_with_each(pair: Cluster) -> None:
+    """One without a cache of edits, one with a small one, and one that is down."""
+    off, small, dead = pair.journalnodes
+    site = pair.conf_dir / "hdfs-site.xml"
+    whole = site.read_text(encoding="utf-8")
+    is_off, offs = re.subn(r"(tail-edits\.in-progress</name>\s*<value>)true", r"\1false", whole)
+    size = "<property><name>dfs.journalnode.edit-cache-size.bytes</name><value>1048576</value></property>"
+    assert offs == 1
+    try:
+        site.write_text(is_off, encoding="utf-8")
+        restart(pair, off)
+        site.write_text(whole.replace("</configuration>", f"{size}</configuration>"), encoding="utf-8")
+        restart(pair, small)
+        site.write_text(whole, encoding="utf-8")
+        dead.process.stop()
+        report = checked("proxy", *reading(pair, "journalnodes"))
+        unreadable = report.of("journalnodes", "failed")
+        for each, says in zip((off, dead), unreadable, strict=True):
+            assert f"JournalNode {each.rpc} cannot be read, 1 of 3 can" in says
+        assert "set dfs.ha.tail-edits.in-progress to true in the JournalNode's hdfs-site.xml" in unreadable[0]
+        assert "refused" in unreadable[1]
+        (too_small,) = report.of("journalnodes", "warning")
+        assert f"JournalNode {small.rpc} holds 1,048,576 bytes" in too_small
+        assert "set dfs.journalnode.edit-cache-size.bytes to 67108864" in too_small
+        assert checked("proxy", *reading(pair, "auto")).failed.isdisjoint({"journalnodes"})
+    finally:
+        site.write_text(whole, encoding="utf-8")
+        for each in (dead, off, small):
+            restart(pair, each)
+
+
+def test_the_check_names_a_journal_that_is_none(pair: Cluster) -> None:
+    """And one of another namespace would be named likewise; all of this one are well."""
+    wrong = pair.shared_edits_dir.replace("/ns1", "/ns2")
+    says = checked("proxy", *reading(pair, "journalnodes", wrong)).of("journalnodes", "failed")
+    assert len(says) == 3
+    assert all("has no such journal: see dfs.namenode.shared.edits.dir" in each for each in says)
+    report = checked("proxy", *reading(pair, "journalnodes"))
+    assert report.of("journalnodes", "ok") == ["all 3 JournalNodes can be read; to do: "]
+    assert "journalnodes" not in report.failed

@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from nncache.cache.decisions import Reason
 from nncache.clock import boottime
+from nncache.invalidation.stats import ChannelStats
 from nncache.metrics.metric import ROOMS, Daemon
 from nncache.metrics.page import MetricsPage, family
 from nncache.metrics.table import METRICS
@@ -32,6 +33,16 @@ def test_a_mapping_becomes_one_sample_for_each_of_its_keys() -> None:
     """The keys are values of the row's label."""
     page = MetricsPage("proxy", lambda: made_up("proxy")).render().decode()
     assert 'nncache_cache_asked_total{reason="no-grant"} 3.0\n' in page
+
+
+def test_a_text_is_the_value_of_a_label() -> None:
+    """Which source is read, and which ones are not; why not may name users."""
+    channel = ChannelStats(source="inotify", passed_over={"journalnodes": "of wilma"})
+    page = MetricsPage("proxy", lambda: made_up("proxy") | {"polling": channel}).render().decode()
+    assert 'nncache_edits_source{source="inotify"} 1.0\n' in page
+    assert 'nncache_edits_source_passed_over{source="journalnodes"} 1.0\n' in page
+    assert "wilma" not in page
+    assert "nncache_edits_source{" not in MetricsPage("proxy", lambda: made_up("proxy")).render().decode()
 
 
 def test_figures_are_read_at_each_scrape_and_not_before() -> None:

@@ -18,7 +18,7 @@ def leaves(stats: object, prefix: str) -> Iterator[str]:
         value = getattr(stats, field.name)
         if dataclasses.is_dataclass(value):
             yield from leaves(value, f"{prefix}.{field.name}")
-        elif not isinstance(value, str) and field.name not in NAMES:
+        elif (not isinstance(value, str) and field.name not in NAMES) or field.name == "source":
             yield f"{prefix}.{field.name}"
 
 

@@ -34,6 +34,7 @@ from nncache.invalidation.filters.hdfs_bulk import Done
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.publisher.estimate import Estimate
+from nncache.invalidation.stats import ChannelStats
 from nncache.invalidation.subscriber.events import FilterModified, Position
 from nncache.proxy.audit_judge import AuditOutcome
 from nncache.proxy.hottest import Hot, HottestStats
@@ -185,6 +186,7 @@ def _status() -> dict[str, object]:
         hottest=HottestStats(paths=(Hot("/user/joe/a/_SUCCESS", 1.0, 0.0),), callers=(), addresses=()),
         globs={"/user/joe/*/_SUCCESS": "/user/joe/*/_SUCCESS"},
         filter_names={},
+        channel=ChannelStats(),
         changes=(),
         namenodes=(),
         settings=SettingsOfExplain(),

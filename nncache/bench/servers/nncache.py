@@ -36,7 +36,12 @@ class Channel(StrEnum):
 
 @contextmanager
 def nncache(
-    cluster: Cluster, globs: Sequence[str], channel: Channel, proxy_flags: Sequence[str] = ()
+    cluster: Cluster,
+    globs: Sequence[str],
+    channel: Channel,
+    proxy_flags: Sequence[str] = (),
+    *,
+    edits_flags: Sequence[str] = (),
 ) -> Iterator[Running]:
     """Run a proxy whose cache is open; what it takes is removed at the end.
 
@@ -45,6 +50,7 @@ def nncache(
         globs: of the paths that may be answered from memory.
         channel: see there. With ZooKeeper the proxy is registered there, and found by name.
         proxy_flags: further arguments of the proxy.
+        edits_flags: further arguments of the one that reads edits: the publisher, or else the proxy.
     """
     common = [*cluster.flags]
     with ExitStack() as running:
@@ -57,7 +63,9 @@ def nncache(
             place = {"zookeeper": cluster.zookeeper.address, "registry_root": f"/registry-{name}"}
             common += ["--zookeeper", cluster.zookeeper.address, "--zookeeper-root", f"/inotify-{name}"]
             asyncio.run(_add_filters(cluster, filters_path, globs))
-            publisher = running.enter_context(Publisher(*common, "--filters-path", filters_path))
+            publisher = running.enter_context(
+                Publisher(*common, "--filters-path", filters_path, *edits_flags)
+            )
             publisher.await_publishing()
             daemons["publisher"] = publisher
         else:
@@ -66,7 +74,7 @@ def nncache(
                 f'channel = "direct"\nglob = {json.dumps(list(globs))}\n'  # JSON's strings are TOML's, too
             )
             (folder / "proxy.toml").write_text(settings, encoding="utf-8")
-            common += ["--config", str(folder / "proxy.toml")]
+            common += ["--config", str(folder / "proxy.toml"), *edits_flags]
         registering = ("--registry", "--registry-root", place["registry_root"]) if place else ()
         proxy = running.enter_context(Proxy(*common, *registering, *proxy_flags))
         proxy.await_gate()

@@ -104,6 +104,7 @@ class AutoEdits:
         )
         self._backoff = Backoff(FIRST_TRIAL_S, LAST_TRIAL_S)  # of trials
         self._taken_at = -math.inf  # when the one in use was taken
+        self._why_not = dict[str, str]()  # why each that is better than the one in use is not, by name
         self._said = (
             ""  # the last log line of a run's beginning, or of a trial in vain: the same is said once
         )
@@ -121,7 +122,6 @@ class AutoEdits:
             tasks = asyncio.TaskGroup()
             await tasks.__aenter__()
             self._tasks = tasks
-        why_not = ""
         for choice in self._choices:
             try:
                 await choice.source.start(after_txid)
@@ -129,11 +129,12 @@ class AutoEdits:
                 is_gap = isinstance(exc, MissingEventsError) and exc.kind is not GapKind.PURGED
                 if choice is self._choices[-1] or is_gap:
                     raise
-                why_not += f" and not from {choice.name}: {exc}"
+                self._why_not[choice.name] = str(exc)
             else:
                 break
         self._term = choice.source.term
         self._through_txid, self._is_durable = after_txid, after_txid is not None
+        why_not = "".join(f" and not from {name}: {why}" for name, why in self._why_not.items())
         said = f"edits are read from {choice.name}{why_not}"
         if said != self._said:
             _log.info("%s", said)
@@ -143,6 +144,7 @@ class AutoEdits:
     def stop(self) -> None:
         """End the run; without one do nothing."""
         self._current = self._lost = None
+        self._why_not.clear()
         self._end_trial()
         for choice in self._choices:
             choice.source.stop()
@@ -206,7 +208,17 @@ class AutoEdits:
         figures = [choice.source.stats() for choice in self._choices]
         in_use = figures[-1 if self._current is None else self._choices.index(self._current)]
         journal = next((each.journal for each in figures if each.source == JOURNALNODES), JournalStats())
-        return replace(figures[-1], source=in_use.source, journal=journal)
+        better = self._choices[: figures.index(in_use)]
+        return replace(
+            figures[-1],
+            source=in_use.source,
+            passed_over={
+                each.source: self._why_not[choice.name]
+                for choice, each in zip(better, figures, strict=False)
+                if choice.name in self._why_not
+            },
+            journal=journal,
+        )
 
     # -- another source in a run ------------------------------------------------------------------------------------
 
@@ -219,12 +231,14 @@ class AutoEdits:
         self._end_trial()
         await self._trial_ended()
         lost.source.stop()
+        self._why_not[lost.name] = str(why)
         backoff = Backoff()
         while True:
             for choice in self._choices[self._choices.index(lost) + 1 :]:
                 try:
                     await choice.source.start(self._through_txid)
                 except (MissingEventsError, ChannelUnavailableError) as exc:
+                    self._why_not[choice.name] = str(exc)
                     is_late = self._clock() - since >= GO_ON_S
                     if _may_pass(exc) and not is_late:
                         continue
@@ -311,6 +325,7 @@ class AutoEdits:
                     _log.exception("internal error in reading from %s", choice.name)
                     why_not = "internal error"
                 choice.source.stop()
+                self._why_not[choice.name] = why_not
                 said = f"edits are not read from {choice.name} yet: {why_not}"
                 if said != self._said:
                     _log.info("%s", said)

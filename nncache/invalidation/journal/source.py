@@ -43,6 +43,9 @@ EPOCH_INTERVAL_S: Final = 1.0
 START_S: Final = 5.0
 """How long the answers of a majority are waited for when a run begins."""
 
+KNOWN_S: Final = 90.0
+"""For so long it is known why a JournalNode cannot be read after it was last asked: longer than between two trials."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -54,7 +57,8 @@ class _Node:
     rpc: JournalNodeRpc
     same_over: int = 0  # the connection at whose other end the journal was found to be this namespace's
     trouble: Exception | None = None  # why its answers do not count
-    last_txid: int = 0  # the last transaction that it is known to have
+    asked_at: float = -math.inf  # when it was last asked for anything
+    last_txid: int | None = None  # the last transaction that it has shown
     heard_at: float = -math.inf  # when its last answer that counts came, or it was last not asked on purpose
 
 
@@ -263,13 +267,20 @@ class JournalEdits:
         """Return the figures over all runs; no NameNode is polled."""
         quorum = None if self._run is None else self._run.quorum
         counting = () if quorum is None else quorum.counting
-        last_txid = max((node.last_txid for node in self._nodes), default=0)
+        known_since = self._clock() - KNOWN_S
+        asked = [
+            node
+            for node in self._nodes
+            if node.asked_at > known_since and (self._run is not None or node.trouble is not None)
+        ]
+        shown = {node.address: node.last_txid for node in asked if node.last_txid is not None}
+        last_txid = max(shown.values(), default=0)
         journal = replace(
             self._counts,
             epoch=0 if quorum is None or quorum.epoch is None else quorum.epoch,
-            counted={node.address: int(node.address in counting) for node in self._nodes},
-            behind_txids={node.address: last_txid - node.last_txid for node in self._nodes},
-            troubles={node.address: str(node.trouble) for node in self._nodes if node.trouble is not None},
+            counted={node.address: int(node.address in counting) for node in asked},
+            behind_txids={address: last_txid - txid for address, txid in shown.items()},
+            troubles={node.address: str(node.trouble) for node in asked if node.trouble is not None},
         )
         return ChannelStats(source=JOURNALNODES, journal=journal)
 
@@ -341,6 +352,7 @@ class JournalEdits:
         backoff = Backoff()
         while run.end is None:
             wait_s = POLL_INTERVAL_S
+            node.asked_at = self._clock()
             try:
                 if len(run.batches) >= MAX_WAITING:
                     node.heard_at = self._clock()

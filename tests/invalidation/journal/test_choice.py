@@ -122,6 +122,24 @@ async def test_the_better_one_takes_over_when_it_can_be_read(
     assert figures.journal.polls
 
 
+async def test_what_is_better_and_not_read_is_said_with_why(world: World) -> None:
+    """From the start on, after a trial in vain, and when it is lost; not of one that is read, nor outside a run."""
+    world.journal.refusal = AWAY
+    await world.start()
+    assert world.auto.stats().passed_over == {"journalnodes": str(AWAY)}
+    world.journal.refusal = ChannelUnavailableError("2 of 3 JournalNodes hang")
+    await world.read_until(lambda: "hang" in world.auto.stats().passed_over["journalnodes"])
+    world.journal.refusal = None
+    await world.read_until(lambda: world.in_use == "journalnodes")
+    assert world.auto.stats().passed_over == {}
+    world.journal.refusal = AWAY
+    world.journal.failure = AWAY
+    await world.read_until(lambda: world.in_use == "inotify")
+    assert world.auto.stats().passed_over == {"journalnodes": str(AWAY)}
+    world.auto.stop()
+    assert world.auto.stats().passed_over == {}
+
+
 async def test_trials_in_vain_come_less_and_less_often(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:

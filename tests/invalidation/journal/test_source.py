@@ -77,6 +77,24 @@ async def test_what_caches_lack_is_read_from_segments(stage: Stage) -> None:
     assert await stage.read_through(25) == list(range(21, 26))
 
 
+async def test_how_far_one_is_behind_is_known_once_it_has_shown_anything(stage: Stage) -> None:
+    """Not by all there is before, and of none that is not asked."""
+    assert stage.source.stats().journal.counted == {}
+    await stage.source.start(20)
+    assert stage.source.stats().journal.behind_txids == {}
+    nodes = stage.journal.nodes
+    stage.journal.nodes = nodes[:2]
+    stage.write(5)
+    await stage.read_through(25)
+    async with asyncio.timeout(HANG_S):
+        while sum(stage.source.stats().journal.counted.values()) < 3:
+            await stage.source.read()
+    assert stage.source.stats().journal.behind_txids == {"jn0:8485": 0, "jn1:8485": 0}
+    stage.source.stop()
+    figures = stage.source.stats().journal
+    assert (figures.counted, figures.behind_txids) == ({}, {})
+
+
 @pytest.mark.parametrize("at_first_sight", [False, True])
 async def test_caches_that_are_lost_within_a_run_do_not_end_it(*, at_first_sight: bool) -> None:
     """All JournalNodes are restarted, and the segment ends. Neither a publisher nor a proxy loses anything."""

@@ -1,0 +1,163 @@
+"""How soon a change is seen, by where edits are read and how long the open edit segment is: `make bench-staleness`.
+
+An HA pair with three JournalNodes. A proxy on the direct channel reads edits there, another one polls the NameNode, one
+after the other. A status is asked for until it comes from memory, changed at the NameNode, and asked for until the
+answer is the new one. The time counts from the acknowledgement of the change to the beginning of the request whose
+answer shows it.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Final
+
+import click
+
+from nncache.bench.driver import (
+    Figure,
+    Result,
+    at_once,
+    benchmark,
+    edits_of_journalnodes,
+    grown,
+    hdfs_of,
+    make_directories,
+    quantile,
+    with_journalnodes,
+)
+from nncache.bench.servers.counters import use_of
+from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
+from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
+from nncache.testbed import Cluster, ClusterSpec, TestbedError
+from nncache.testbed.asker import Asker, RawReply
+from nncache.testbed.daemon import Proxy
+from nncache.testbed.spec import FULL_SPEED_JVM
+
+MAX_P50_S: Final = 0.03
+MAX_P99_S: Final = 0.1
+"""Of edits that are read at JournalNodes."""
+
+ROOT: Final = "/staleness"
+PATHS: Final = 20
+DEPTH: Final = 20
+"""Directories that one call makes, each a transaction."""
+
+_NO_ROLL: Final = ("--roll-interval-s", "0")
+_PAUSE_S: Final = 0.001
+_PATIENCE_S: Final = 30.0
+_RPC_TIMEOUT_S: Final = 60.0
+
+
+@benchmark("bench-staleness")
+@click.option("--seconds", default=20.0, type=click.FloatRange(1), help="For each source and segment.")
+@click.option(
+    "--transactions", default=157_000, type=click.IntRange(0), help="In the long open segment, at least."
+)
+def main(*, seconds: float, transactions: int) -> Result:
+    """Measure how soon a change is seen through JournalNodes and through inotify."""
+    no_roll = {"dfs.ha.log-roll.period": "-1"}  # by the standby, every two minutes
+    plain = ClusterSpec(namenode_jvm=FULL_SPEED_JVM, with_datanode=False, overrides=no_roll)
+    found = list[Figure]()
+    with Cluster.start(with_journalnodes(plain)) as cluster:
+        make_directories(cluster, (f"{ROOT}/{number}" for number in range(PATHS)))
+        for length in (0, transactions):
+            asyncio.run(_fill(cluster, length))
+            for name, flags in (("JournalNodes", edits_of_journalnodes(cluster)), ("inotify", _NO_ROLL)):
+                figures = _measure(cluster, name, flags, seconds)
+                found += figures
+                click.echo("\n".join(each.line for each in figures))
+    return Result(figures=found)
+
+
+def _measure(cluster: Cluster, name: str, flags: Sequence[str], seconds: float) -> list[Figure]:
+    """Return how soon changes were seen by a proxy with these flags, and what that cost."""
+    what = f"{name}, {_open_txids(cluster):,} transactions in the open segment"
+    channel = ("--channel", "direct", "--glob", f"{ROOT}/*")
+    namenode = cluster.namenodes[0]
+    with (
+        Proxy(*cluster.flags, *channel, *flags) as proxy,
+        Asker(proxy.address) as through,
+        Asker(namenode.http) as direct,
+    ):
+        proxy.await_gate()
+        before, cpu_s = proxy.metrics(), use_of(namenode.process.running_pid)[0]
+        journalnodes_s = [use_of(each.process.running_pid)[0] for each in cluster.journalnodes]
+        began, delays_s = time.monotonic(), list[float]()
+        while time.monotonic() - began < seconds:
+            delays_s.append(_delay(through, direct, cluster.superuser, len(delays_s)))
+        took_s, after = time.monotonic() - began, proxy.metrics()
+    namenode_cores = (use_of(namenode.process.running_pid)[0] - cpu_s) / took_s
+    busiest = max(
+        use_of(each.process.running_pid)[0] - then_s
+        for each, then_s in zip(cluster.journalnodes, journalnodes_s, strict=True)
+    )
+    is_log = name == "JournalNodes"
+    limits = ({"most": MAX_P50_S}, {"most": MAX_P99_S}) if is_log else ({}, {})
+    return [
+        Figure(f"{what}: changes", len(delays_s)),
+        Figure(f"{what}: seen after, p50", quantile(delays_s, 0.5), "s", **limits[0]),
+        Figure(f"{what}: seen after, p99", quantile(delays_s, 0.99), "s", **limits[1]),
+        Figure(
+            f"{what}: polls of the NameNode", grown("channel_polls_total", before, after) / took_s, "a second"
+        ),
+        Figure(f"{what}: cores of the NameNode", namenode_cores),
+        Figure(f"{what}: cores of the busiest JournalNode", busiest / took_s),
+    ]
+
+
+def _delay(through: Asker, direct: Asker, superuser: str, number: int) -> float:
+    """Return how long after its acknowledgement a change was seen of a status that came from memory before."""
+    target = f"/webhdfs/v1{ROOT}/{number % PATHS}"
+    status = f"{target}?op=GETFILESTATUS&user.name=alice"
+    began = time.monotonic()
+    while not (old := through.ask("GET", status)).is_hit:
+        _see_to(began, "an answer from memory")
+    time_ms = 1_600_000_000_000 + number  # never the same twice, and never now
+    change = f"{target}?op=SETTIMES&modificationtime={time_ms}&accesstime=-1&user.name={superuser}"
+    acknowledged: RawReply = direct.ask("PUT", change)
+    if acknowledged.status != HTTPStatus.OK:
+        raise TestbedError(f"the NameNode refused a change: {acknowledged.body!r}")
+    while (new := through.ask("GET", status)).body == old.body:
+        _see_to(acknowledged.ended_at, "the change")
+    return new.started_at - acknowledged.ended_at
+
+
+def _see_to(since: float, what: str) -> None:
+    if time.monotonic() - since > _PATIENCE_S:
+        raise TestbedError(f"{what} was not seen in {_PATIENCE_S:g} s")
+    time.sleep(_PAUSE_S)
+
+
+async def _fill(cluster: Cluster, transactions: int) -> None:
+    """Begin a segment if nothing is wanted in it, else write so many transactions."""
+    async with hdfs_of(cluster) as hdfs:
+        await hdfs.mkdirs("/")
+        address, check = await hdfs.rpc_side()
+    if not transactions:
+        result = await asyncio.to_thread(cluster.dfs_admin, "-rollEdits")
+        if result.exit_code != 0:
+            raise TestbedError(f"the segment was not rolled: {result.stderr.strip()}")
+        return
+    namenode = NamespaceCalls(address, cluster.superuser, check, timeout_s=_RPC_TIMEOUT_S)
+    below = "/".join(f"d{level:02}" for level in range(DEPTH - 1))
+    try:
+        await namenode.connect()
+        await at_once(
+            namenode.mkdirs(f"/filled/{number}/{below}") for number in range(-(-transactions // DEPTH))
+        )
+    finally:
+        await namenode.close()
+
+
+def _open_txids(cluster: Cluster) -> int:
+    """Return how many transactions the open segment has."""
+    namenode = cluster.namenodes[0]
+    (segment,) = (cluster.directory / "data" / namenode.id / "current").glob("edits_inprogress_*")
+    with Asker(namenode.http) as asker:
+        last_txid = parse_last_txid(asker.ask("GET", JOURNAL_QUERY).body)
+    return last_txid - int(segment.name.rpartition("_")[2]) + 1
+
+
+if __name__ == "__main__":
+    main()
