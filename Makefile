@@ -15,7 +15,7 @@ export HADOOP ZOOKEEPER DEMO_WITHOUT SECURE
 WORKERS ?= 2
 
 # Parts of `make nightly` (tools/nightly.py); each is a target, too.
-NIGHTLY := long model races alike hostile overload differential differential-secured inotify-faults job-commit bulk-filters registry-flood discovery
+NIGHTLY := long model races alike hostile overload differential differential-secured inotify-faults journal-faults job-commit bulk-filters registry-flood discovery
 ONLY ?=
 SEED ?=
 

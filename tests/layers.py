@@ -77,6 +77,7 @@ WITH_PROCESSES = (
     "tests/bulk_filters/",
     "tests/discovery/",
     "tests/inotify/",
+    "tests/journal_faults/",
     "tests/overload/",
     "tests/real/",
     "tests/browser/",

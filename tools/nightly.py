@@ -47,6 +47,12 @@ PARTS: Final = {
             "untold-gap",
         )
     },
+    "journal-faults": "tests.journal_faults --histories 60 --seed {seed}",
+    **{
+        f"journal-faults/{broken}": "tests.journal_faults --histories 10 --until-found --seed {seed} --broken "
+        + broken
+        for broken in ("one-node-believed", "open-on-a-minority")
+    },
     "job-commit": "tests.job_commit",
     "bulk-filters": "tests.bulk_filters",
     "registry-flood": "tests.registry.flood",

@@ -1,10 +1,9 @@
 """Play one history: faults befall the parts of a service while HDFS changes."""
 
-import heapq
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -21,7 +20,7 @@ from tests.inotify.verdict import Verdict, judge
 from tests.inotify.workload import Workload
 from tests.patience import HANG_S
 from tests.real.beside import beside, on_hdfs
-from tests.real.faults import Break, broken, handed_over, killed, paused
+from tests.real.faults import Break, broken, carry_out, handed_over, killed, paused
 
 MEASURED: Final = (Kind.LEADER_KILLED, Kind.LEADER_HANDS_OVER)
 """How long it takes until the next leader publishes is measured, if nothing else happens meanwhile."""
@@ -147,26 +146,12 @@ class _Player:
         self.measured: list[tuple[Kind, float]] = []  # and when that was
 
     def run(self, faults: Sequence[Fault], seconds: float) -> None:
-        began, order = time.monotonic(), count()
-        due: list[tuple[float, int, Callable[[], object]]] = []
         alone = {fault for fault in faults if _is_alone(fault, faults)}
-
-        def later(at_s: float, act: Callable[[], object]) -> None:
-            heapq.heappush(due, (at_s, next(order), act))
-
-        def begin(fault: Fault) -> None:
-            trouble = going_on.enter_context(ExitStack())
-            trouble.enter_context(self._trouble(fault, is_measured=fault in alone and fault.kind in MEASURED))
-            later(fault.at_s + fault.lasts_s, trouble.close)
-
-        for fault in faults:
-            later(fault.at_s, partial(begin, fault))
-        later(seconds, lambda: None)
-        with ExitStack() as going_on:
-            while due:
-                at_s, _, act = heapq.heappop(due)
-                time.sleep(max(0.0, began + at_s - time.monotonic()))
-                act()
+        carry_out(
+            faults,
+            seconds,
+            lambda fault: self._trouble(fault, is_measured=fault in alone and fault.kind in MEASURED),
+        )
 
     def _trouble(self, fault: Fault, *, is_measured: bool) -> Trouble:
         of_leader: dict[Kind, Callable[[Member], Trouble]] = {

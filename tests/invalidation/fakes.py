@@ -215,6 +215,7 @@ class FakePool:
         self._rpcs = {fake.address: FakeRpc(fake, self._checks[fake.address]) for fake in fakes}
         self.suspicions: list[str] = []
         self.is_blind = False  # suspecting changes nothing
+        self.probe_s = PROBE_S
 
     @property
     def active(self) -> Active | None:
@@ -269,7 +270,7 @@ class FakePool:
 
     async def wait_probed(self) -> None:
         """A probe takes a moment; a blind one brings nothing."""
-        await asyncio.sleep(PROBE_S)
+        await asyncio.sleep(self.probe_s)
 
     async def wait_active(self, timeout_s: float) -> Active:
         """Probe once; without an active one, wait in vain."""

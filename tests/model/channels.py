@@ -1,4 +1,4 @@
-"""Both ways in which the model's proxy learns of changes, and what may befall each."""
+"""The ways in which the model's proxy learns of changes, and what may befall each."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -6,7 +6,8 @@ from enum import Enum
 from functools import partial
 
 from nncache.hadoop.events import Unlink
-from nncache.invalidation.direct import DirectInotifyEventInputStream
+from nncache.invalidation.direct import DirectInotifyEventInputStream, EditsInputStream
+from nncache.invalidation.edits.source import EditsSource
 from nncache.invalidation.follower.stream import ZooKeeperInotifyEventInputStream
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.settings import PollingSettings
@@ -25,6 +26,7 @@ from tests.invalidation.publisher.fake_cluster import (
 )
 from tests.invalidation.virtual_time import clock
 from tests.model.cluster import Cluster
+from tests.model.journal import ModelJournal
 from tests.model.namespace import Step
 from tests.setup import channel_setup
 
@@ -33,10 +35,12 @@ GLOBS = ("/a", "/a/*", "/a/b/*", "/a/b/d/*", "/c/*", "/")
 
 
 class ChannelName(Enum):
-    """The built-in channels, by their names in the settings."""
+    """The built-in channels, by their names in the settings, and the direct one over another source of edits."""
 
     DIRECT = "direct"
     ZOOKEEPER = "zookeeper"
+    JOURNALNODES = "journalnodes"
+    PUBLISHED = "published from journalnodes"
 
 
 def polling(interval_s: float) -> PollingSettings:
@@ -49,10 +53,12 @@ class Direct:
 
     Attributes:
         tells_each_event: nothing is merged or left out on the way.
+        at_first_sight: something is told that may never be in the log.
         filters_changed: how often the filters were changed.
     """
 
     tells_each_event = True
+    at_first_sight = False
     filters_changed = 0
 
     def __init__(
@@ -79,6 +85,28 @@ class Direct:
     async def stop(self) -> None:
         """Nothing runs."""
         await self.stream.shut_down()
+
+
+class FromJournalNodes(Direct):
+    """The proxy reads the JournalNodes' edits."""
+
+    at_first_sight = True
+
+    def __init__(
+        self, cluster: Cluster, pool: FakePool, settings: PollingSettings, globs: Sequence[str]
+    ) -> None:
+        self._journal = ModelJournal(cluster)
+        self.stream: InotifyEventInputStream = EditsInputStream(
+            self._journal.source(pool, lambda: 0.5, at_first_sight=True)
+        )
+
+    def befall(self, number: int) -> str:
+        """Let something befall the JournalNodes."""
+        return self._journal.befall(number)
+
+    def heal(self) -> None:
+        """End all troubles of theirs."""
+        self._journal.heal()
 
 
 class _FilterWriter:
@@ -113,6 +141,7 @@ class ThroughZooKeeper(Direct):
             filters=self._filters,
             outsider=self._zookeeper.session(SUPERUSER),
             who=OURS,
+            other_source=self._other_source(cluster, pool),
         )
         self._session = self._zookeeper.session(frozenset({PROXY}))
         self.stream: InotifyEventInputStream = ZooKeeperInotifyEventInputStream(
@@ -122,6 +151,10 @@ class ThroughZooKeeper(Direct):
             self._put(number)
         self._process: tuple[FakeProcess, asyncio.Task[None]] | None = None
         self._tasks: asyncio.TaskGroup | None = None
+
+    def _other_source(self, _cluster: Cluster, _pool: FakePool) -> Callable[[], EditsSource] | None:
+        """Return what makes the publishers' sources, if they do not read the NameNode."""
+        return None
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         """Start the publisher."""
@@ -209,6 +242,7 @@ class ThroughZooKeeper(Direct):
         if self._process is not None:
             (process, task), self._process = self._process, None
             self._zookeeper.disconnect(process.session)
+            process.source.stop()
             task.cancel()
 
     def _expire(self) -> None:
@@ -222,7 +256,28 @@ class ThroughZooKeeper(Direct):
         self._zookeeper.lose_next_commit(after=True)
 
 
+class PublishedFromJournalNodes(ThroughZooKeeper):
+    """The publisher reads the JournalNodes' edits."""
+
+    _journal: ModelJournal
+
+    def _other_source(self, cluster: Cluster, pool: FakePool) -> Callable[[], EditsSource] | None:
+        self._journal = ModelJournal(cluster)
+        return lambda: self._journal.source(pool, lambda: 0.5, at_first_sight=False)
+
+    def befall(self, number: int) -> str:
+        """Let something befall the JournalNodes, or the rest."""
+        return self._journal.befall(number // 4) if number % 4 else super().befall(number // 4)
+
+    def heal(self) -> None:
+        """End all troubles."""
+        self._journal.heal()
+        super().heal()
+
+
 CHANNELS: dict[ChannelName, Callable[[Cluster, FakePool, PollingSettings, Sequence[str]], Direct]] = {
     ChannelName.DIRECT: Direct,
     ChannelName.ZOOKEEPER: ThroughZooKeeper,
+    ChannelName.JOURNALNODES: FromJournalNodes,
+    ChannelName.PUBLISHED: PublishedFromJournalNodes,
 }

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf
+from typing import Protocol
 
 from nncache.hadoop.election_view import HaState
-from nncache.hadoop.events import Rename, Unlink
+from nncache.hadoop.events import Event, Rename, Unlink
 from tests.invalidation.fakes import FakeNameNode
 from tests.model import namespace as ns
 from tests.model import operations
@@ -87,6 +88,19 @@ class ModelNameNode(FakeNameNode):
         return self.answers_http and self.state is HaState.ACTIVE
 
 
+class Journal(Protocol):
+    """Where the NameNodes' transactions go, beside their own log: JournalNodes (`tests/model/journal.py`)."""
+
+    def append(self, txid: int, events: tuple[Event, ...]) -> None:
+        """Take a transaction that is written, and not acknowledged yet."""
+
+    def sync(self) -> None:
+        """Take it that all that is written is acknowledged."""
+
+    def take_over(self) -> None:
+        """Take it that another life of a NameNode has begun its segment with the last transaction."""
+
+
 class Cluster:
     """The NameNodes, and the history of what they have shown."""
 
@@ -114,6 +128,7 @@ class Cluster:
         self._writings: list[Writing] = []  # such
         self.proven: set[tuple[str, str]] = set()  # (user, directory) that any reply proved
         self.active_since = clock()  # this life of it
+        self.journal: Journal | None = None
         for path, (is_directory, owner, mode) in layout.items():
             acts = (operations.mkdirs,) if is_directory else (operations.create, operations.close)
             for act in acts:
@@ -142,6 +157,8 @@ class Cluster:
         replaced, made = [], []
         for step in steps:
             txid = self.active.write(*step.events)
+            if self.journal is not None:
+                self.journal.append(txid, step.events)
             replaced.append(self.present)
             version = Version(step.namespace, txid, removed=_removed(step), is_told=bool(step.events))
             made.append(version)
@@ -151,6 +168,8 @@ class Cluster:
             self.active.unsynced += len(steps)
             self._writings.append(writing)
         else:
+            if self.journal is not None and not self.is_sync_held:
+                self.journal.sync()
             self._acknowledge(writing)
         return writing
 
@@ -180,6 +199,8 @@ class Cluster:
         """Make everything durable."""
         self.is_sync_held = False
         self.active.unsynced = 0
+        if self.journal is not None:
+            self.journal.sync()
         writings, self._writings = self._writings, []
         for writing in writings:
             self._acknowledge(writing)
@@ -206,6 +227,8 @@ class Cluster:
         self._lose_unsynced()
         self.active_since = self._clock()
         self.active.restart()
+        if self.journal is not None:
+            self.journal.take_over()
 
     def fail_over(self) -> None:
         """Let the active one crash or step down, and the other one take its place."""
@@ -220,6 +243,8 @@ class Cluster:
         new.transition_ms += 1
         self.active = new
         new.write()
+        if self.journal is not None:
+            self.journal.take_over()
 
     def forget_history(self, still_proven: Callable[[str, str], bool]) -> None:
         """Let there have been nothing but the present; for when nobody waits for an answer.

@@ -19,6 +19,9 @@ STEPS: Final = 50
 ZOOKEEPER_EVERY: Final = 10
 """Of so many histories one is told on the ZooKeeper channel: they take several times as long."""
 
+OTHERS: Final = {5: ChannelName.JOURNALNODES, 7: ChannelName.PUBLISHED}
+"""Of ZOOKEEPER_EVERY histories those that are told on other channels than the direct one, by number."""
+
 SCENARIO_EVERY: Final = 8
 """Of so many acts one is a scenario, where there are some."""
 
@@ -54,7 +57,8 @@ class History:
 
 def channel_of(seed: int) -> ChannelName:
     """Say on which channel a seed's history is told."""
-    return ChannelName.ZOOKEEPER if seed % ZOOKEEPER_EVERY == 0 else ChannelName.DIRECT
+    number = seed % ZOOKEEPER_EVERY
+    return OTHERS.get(number, ChannelName.DIRECT) if number else ChannelName.ZOOKEEPER
 
 
 def draw(seed: int, steps: int, *, has_scenarios: bool = False) -> list[Step]:

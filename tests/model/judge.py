@@ -338,7 +338,8 @@ class Judge:
             return
         for before, after in _pairs([version for version in self._cluster.versions if not version.is_dead]):
             if before.ended < as_of - _SLACK_S and after.is_told:
-                if after.txid > txid:
+                events = self._cluster.active.log.transactions[after.txid - 1]
+                if after.txid > txid and after.txid not in self._cache.reported and any(map(_tells, events)):
                     self.say(
                         Guarantee.BOUNDED, f"covered as of {as_of:.4f}, up to {txid}, without {after.txid}"
                     )

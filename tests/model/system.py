@@ -92,6 +92,7 @@ class System:
         self.channel = CHANNELS[channel](self.cluster, self.pool, polling(poll_interval_s), globs)
         self.judge = Judge(self.cluster, self.cache, self.pool, clock)
         self.judge.is_each_event_told = self.channel.tells_each_event
+        self.cache.at_first_sight = self.channel.at_first_sight
         self.cache.on_cost = self._cost
         self.consumer = Consumer(self.cache, self.channel.stream, clock, chance=chance.random)
         self.queries = self.queries_class(self.cluster, self._takes_s)

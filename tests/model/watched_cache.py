@@ -44,6 +44,9 @@ class WatchedCache(MetadataCache):
     def __init__(self, settings: CacheSettings) -> None:
         super().__init__(settings)
         self.position = -1
+        self.at_first_sight = (
+            False  # what is applied may never be in the log: only coverage moves the position
+        )
         self.kept_at: dict[Entry | Grant, int] = {}
         self.reported: set[int] = set()  # transactions, in this life
         self.outstanding: set[Ticket] = set()
@@ -114,7 +117,8 @@ class WatchedCache(MetadataCache):
             self.on_cost(change)
         if txid is not None:
             self.reported.add(txid)
-            self.position = max(self.position, txid)
+            if not self.at_first_sight:
+                self.position = max(self.position, txid)
 
     def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
         """Take note of coverage."""

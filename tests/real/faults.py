@@ -1,12 +1,60 @@
 """What breaks for a while: each fault is there while its block lasts, and mended at its end."""
 
+import heapq
 import resource
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from enum import Enum
+from functools import partial
+from itertools import count
+from typing import Protocol, TypeVar
 
 from nncache.testbed import Relay
 from nncache.testbed.process import ServerProcess
+
+
+class Timed(Protocol):
+    """A fault of a history: when it begins, in seconds since the history does, and how long it lasts."""
+
+    @property
+    def at_s(self) -> float:
+        """Its beginning."""
+
+    @property
+    def lasts_s(self) -> float:
+        """The seconds from there to its end."""
+
+
+FaultT = TypeVar("FaultT", bound=Timed)
+
+
+def carry_out(
+    faults: Sequence[FaultT], seconds: float, trouble: Callable[[FaultT], AbstractContextManager[None]]
+) -> None:
+    """Begin and end each fault at its time, and return after so many seconds, or later: what is late is not left out.
+
+    `trouble` returns what is broken while it is entered. At the end, by an exception as well, all is mended.
+    """
+    began, order = time.monotonic(), count()
+    due: list[tuple[float, int, Callable[[], object]]] = []
+
+    def later(at_s: float, act: Callable[[], object]) -> None:
+        heapq.heappush(due, (at_s, next(order), act))
+
+    def begin(fault: FaultT) -> None:
+        going_on = all_going_on.enter_context(ExitStack())
+        going_on.enter_context(trouble(fault))
+        later(fault.at_s + fault.lasts_s, going_on.close)
+
+    for fault in faults:
+        later(fault.at_s, partial(begin, fault))
+    later(seconds, lambda: None)
+    with ExitStack() as all_going_on:
+        while due:
+            at_s, _, act = heapq.heappop(due)
+            time.sleep(max(0.0, began + at_s - time.monotonic()))
+            act()
 
 
 class Break(Enum):

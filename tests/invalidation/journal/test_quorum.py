@@ -1,11 +1,10 @@
 """JournalQuorum: in the log is what a majority shows byte for byte; fresh is who has seen all that is acknowledged."""
 
-from collections.abc import Iterable
-
 import pytest
 
 from nncache.invalidation.errors import GapKind
 from nncache.invalidation.journal.quorum import START_LOG_SEGMENT, Discontinued, Found, JournalQuorum, Shown
+from tests.invalidation.journal.broken_quorums import BROKEN
 from tests.invalidation.journal.journal_world import NewQuorum, World, WrongError, shown
 
 THREE = ("jn1", "jn2", "jn3")
@@ -237,69 +236,7 @@ def test_no_history_leads_to_a_wrong_conclusion(nodes: int) -> None:
     assert runs > 300
 
 
-class _Counts(JournalQuorum):
-    """Compares transaction ids, as Hadoop's reader does, and not bytes."""
-
-    def _durable(self) -> tuple[tuple[Shown, ...], int]:
-        for node in self._nodes.values():
-            for txid in node.shown or {}:
-                first = next(
-                    other.shown[txid]
-                    for other in self._nodes.values()
-                    if other.shown is not None and txid in other.shown
-                )
-                assert node.shown is not None
-                node.shown[txid] = first
-        return super()._durable()
-
-
-class _BelievesOne(JournalQuorum):
-    """Takes what one JournalNode shows."""
-
-    def _durable(self) -> tuple[tuple[Shown, ...], int]:
-        majority, self._majority = self._majority, 1
-        taken = super()._durable()
-        self._majority = majority
-        return taken
-
-
-class _IgnoresEpochs(JournalQuorum):
-    """Follows the journal whatever epochs are promised."""
-
-    def promised(self, name: str, epoch: int, asked_at: float) -> Discontinued | None:
-        return super().promised(name, 1, asked_at)
-
-
-class _OpensOnMinority(JournalQuorum):
-    """Is fresh as of the latest answer."""
-
-    @property
-    def fresh_as_of(self) -> float | None:
-        return max((node.as_of for node in self._nodes.values() if self._counts(node)), default=None)
-
-
-class _IgnoresMisses(JournalQuorum):
-    """Takes a CacheMissException for an empty answer."""
-
-    def missed(self, name: str) -> Discontinued | None:
-        node = self._nodes[name]
-        node.shown, node.as_of = {}, node.epoch_as_of
-        return None
-
-
-class _TakesParts(JournalQuorum):
-    """Takes an answer that is not whole for all that there is."""
-
-    def answered(
-        self, name: str, shown: Iterable[Shown], *, asked_at: float, now: float, is_whole: bool
-    ) -> Found:
-        del is_whole
-        return super().answered(name, shown, asked_at=asked_at, now=now, is_whole=True)
-
-
-@pytest.mark.parametrize(
-    "broken", [_Counts, _BelievesOne, _IgnoresEpochs, _OpensOnMinority, _IgnoresMisses, _TakesParts]
-)
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
 def test_each_broken_rule_leads_to_a_wrong_conclusion(broken: NewQuorum) -> None:
     """The histories find each rule's absence."""
     with pytest.raises(WrongError):  # noqa: PT012 - some history

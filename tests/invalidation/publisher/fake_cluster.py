@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +18,7 @@ from nncache.invalidation.channel.records import (
 )
 from nncache.invalidation.channel.znodes import Znodes, parse_txid
 from nncache.invalidation.edits.poller import PolledEdits
+from nncache.invalidation.edits.source import EditsSource
 from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.settings import FilterSettings
@@ -126,9 +127,10 @@ class FakeProcess:
         zookeeper = ZooKeeperSettings() if fake_cluster.who == ANYONE else PROTECTED
         setup = OutputSetup(nameservice="ns1", publisher=settings, zookeeper=zookeeper, clock=clock)
         self.session = session
+        self.source = fake_cluster.new_source()
         self.output = ZooKeeperInotifyEventOutputStream(setup, session)
         self.publisher = Publisher(
-            source=PolledEdits(fake_cluster.pool, fake_cluster.polling, clock, chance=lambda: 0.5),
+            source=self.source,
             namenodes=fake_cluster.pool,
             filters=fake_cluster.filters,
             output=self.output,
@@ -160,12 +162,19 @@ class FakeCluster:
     outsider: FakeSession  # of whoever looks at the tree, or damages it
     who: Identities = ANYONE  # as whom publishers log in at ZooKeeper
     admission: FilterSettings = field(default_factory=FilterSettings)
+    other_source: Callable[[], EditsSource] | None = None  # makes what publishers read instead of a NameNode
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @property
     def namenode(self) -> FakeNameNode:
         """The one that takes writes."""
         return self.filters.namenode
+
+    def new_source(self) -> EditsSource:
+        """Return what a publisher reads."""
+        if self.other_source is not None:
+            return self.other_source()
+        return PolledEdits(self.pool, self.polling, clock, chance=lambda: 0.5)
 
     @asynccontextmanager
     async def publisher(self, name: str = "a") -> AsyncIterator[FakeProcess]:

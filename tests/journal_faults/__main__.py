@@ -1,0 +1,93 @@
+"""`make journal-faults`: random faults of real JournalNodes and NameNodes, readers held against the finalized log."""
+
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from nncache.invalidation.settings import JOURNALNODES
+from nncache.testbed import StartError
+from nncache.testbed.daemon import Proxy
+from tests.invalidation.journal.broken_quorums import BROKEN
+from tests.journal_faults.broken import install
+from tests.journal_faults.figures import WRONG, Figures
+from tests.journal_faults.finalized import DamagedJournalError
+from tests.journal_faults.history import Played, play
+from tests.journal_faults.pair import SPEC, BeyondRepairError, FaultyPair
+from tests.journal_faults.plan import draw
+from tests.real.command import CONSOLE, conclude, show
+
+
+@click.command()
+@click.option("--histories", default=60, show_default=True, help="How many.")
+@click.option(
+    "--seconds", default=20.0, show_default=True, help="Of faults in each; it ends when all is whole again."
+)
+@click.option(
+    "--seed", default=1, show_default=True, help="Of the first history; each next one takes the next."
+)
+@click.option(
+    "--edits-source",
+    default=JOURNALNODES,
+    show_default=True,
+    help="The setting, of reader and proxy.",
+)
+@click.option("--broken", type=click.Choice(list(BROKEN)), help="Readers that break a rule: to be found.")
+@click.option("--until-found", is_flag=True, help="End with the first history that shows a fault.")
+def main(
+    *, histories: int, seconds: float, seed: int, edits_source: str, broken: str | None, until_found: bool
+) -> None:
+    """Play histories, one after the other, and exit with 1 if a reader was told anything but what is in the log."""
+    logging.getLogger("nncache").setLevel(logging.ERROR)  # it says what we do to it
+    if broken:
+        install(broken)
+    figures, began = Figures(), time.monotonic()
+    left = iter(range(seed, seed + histories))
+    number = next(left, None)
+    while number is not None:
+        with stand(edits_source, broken) as (pair, proxy):
+            is_whole = True
+            while number is not None and is_whole:
+                try:
+                    played = play(pair, proxy, draw(number, seconds), seconds, str(number), edits_source)
+                except (BeyondRepairError, DamagedJournalError, StartError) as exc:
+                    is_whole = False
+                    figures.abandoned.append(f"history {number}: {exc}")
+                    said = f"not judged: {exc}"
+                else:
+                    figures.played.append(played)
+                    said = _said(played)
+                click.echo(f"{time.monotonic() - began:6.0f} s  history {number}: {said}")
+                number = None if until_found and figures.shortfalls() else next(left, None)
+    show(figures.lines())
+    conclude(figures.shortfalls())
+
+
+@contextmanager
+def stand(edits_source: str, broken: str | None = None) -> Iterator[tuple[FaultyPair, Proxy]]:
+    """Start the pair, and a proxy that reads its journal."""
+    program = (sys.executable, "-m", "tests.journal_faults.broken", broken) if broken else ()
+    with FaultyPair.start(SPEC, progress=CONSOLE.print) as pair:
+        flags = ("--edits-source", edits_source, "--shared-edits-dir", pair.journal_of_readers)
+        with Proxy(
+            *pair.flags, "--channel", "direct", *flags, "--glob", "/journal/*/*/*", program=program
+        ) as proxy:
+            yield pair, proxy
+
+
+def _said(played: Played) -> str:
+    """Return a line about a history."""
+    verdict = played.verdict
+    wrong = "".join(f", {len(found)} {what.upper()}" for what in WRONG if (found := getattr(verdict, what)))
+    stale = f", {len(played.stale)} STALE" if played.stale else ""
+    return (
+        f"{played.made} changes, {verdict.events} transactions read in {played.runs} runs, {verdict.gaps} gaps of "
+        f"{verdict.missed}, {played.hits} hits{wrong}{stale}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Read the edits as a publisher does, and write down what was read, what was missed and where reading began."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from nncache.coordination.task_group import run_until_first
+from nncache.hadoop.events import EventBatch
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.namenode_web import PLAIN
+from nncache.hadoop.pool import NameNodePool
+from nncache.invalidation.edits.source import EditsSource
+from nncache.invalidation.errors import GapKind, InvalidationError, MissingEventsError
+from nncache.invalidation.journal.access import journal_access
+from nncache.invalidation.journal.choice import edits_of
+from nncache.invalidation.settings import EditsSettings, PollingSettings
+from tests.inotify.subscriber_log import Begins, Event, Gap, SubscriberLog
+from tests.journal_faults.pair import FaultyPair
+from tests.patience import until
+from tests.real.beside import beside
+
+RETRY_S: Final = 0.2
+"""Between two runs."""
+
+
+def event_of(batch: EventBatch) -> Event:
+    """Return a transaction as it is compared."""
+    return Event(batch.txid, repr((batch.events, batch.changes)), ())
+
+
+class EditsReader:
+    """A reader that begins each run where the last one has ended, as `nncache.invalidation.publisher.resume` does.
+
+    Attributes:
+        log: what it was told, in order.
+        through_txid: all up to there was read, or is in a gap; -1 until it has begun.
+        runs: how often it began.
+        ends: why runs ended, or could not begin, in order.
+    """
+
+    def __init__(self, pair: FaultyPair, edits_source: str) -> None:
+        http, rpc = ((*(getattr(each, name) for each in pair.namenodes),) for name in ("http", "rpc"))
+        self._namenodes = NameNodeSettings(
+            nameservice=pair.spec.nameservice, namenode_http=http, namenode_rpc=rpc, user=pair.superuser
+        )
+        self._edits = EditsSettings(edits_source=edits_source, shared_edits_dir=pair.journal_of_readers)
+        self.log: list[SubscriberLog] = []
+        self.through_txid = -1
+        self.runs = 0
+        self.ends: list[str] = []
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read in a thread until the block ends; yields when it has begun."""
+        with beside(self._run) as work:
+
+            def has_begun() -> bool:
+                work.check()
+                return self.through_txid >= 0
+
+            until(has_begun, lambda: f"reading does not begin: {self.ends[-1:]}")
+            yield
+
+    def await_through(self, txid: int) -> None:
+        """Wait until all up to this transaction was read."""
+        until(
+            lambda: self.through_txid >= txid,
+            lambda: f"nothing is read behind {self.through_txid}, not {txid}: {self.ends[-3:]}",
+        )
+
+    def _run(self, ending: threading.Event) -> None:
+        asyncio.run(self._read_until(ending))
+
+    async def _read_until(self, ending: threading.Event) -> None:
+        pool = NameNodePool(self._namenodes, time.monotonic)
+        source = edits_of(
+            pool,
+            self._edits,
+            PollingSettings(),
+            journal_access(self._edits, self._namenodes, None, PLAIN),
+            time.monotonic,
+            at_first_sight=False,
+        )
+        try:
+            await run_until_first(
+                pool.run, lambda: self._follow(source), lambda: asyncio.to_thread(ending.wait)
+            )
+        finally:
+            await source.shut_down()
+            await pool.close()
+
+    async def _follow(self, source: EditsSource) -> None:
+        while True:
+            try:
+                await self._follow_run(source)
+            except InvalidationError as exc:
+                self.ends.append(f"{type(exc).__name__}: {exc}")
+                if isinstance(exc, MissingEventsError):
+                    self._heed(exc)
+            source.stop()
+            await asyncio.sleep(RETRY_S)
+
+    async def _follow_run(self, source: EditsSource) -> None:
+        await source.start(None if self.through_txid < 0 else self.through_txid)
+        self.runs += 1
+        if self.through_txid < 0:
+            while not (read := await source.read()).is_durable:
+                pass
+            self.log.append(Begins(read.through_txid))
+            self.through_txid = read.through_txid
+        while True:
+            read = await source.read()
+            self.log += map(event_of, read.batches)
+            self.through_txid = max(self.through_txid, read.through_txid)
+
+    def _heed(self, exc: MissingEventsError) -> None:
+        """Go on behind what is gone, and say so; what ends a run for another reason is read again."""
+        match exc.kind:
+            case GapKind.PURGED if exc.last_txid is not None:
+                self.log.append(Gap(self.through_txid + 1, exc.last_txid))
+                self.through_txid = exc.last_txid
+            case GapKind.WENT_BACK:
+                self.log.append(Gap(None, None))
+                self.through_txid = -1
+            case _:
+                return

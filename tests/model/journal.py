@@ -1,0 +1,387 @@
+"""JournalNodes beneath the model's NameNodes: they lag, lose their caches, disagree, and come back with another tail.
+
+The log itself is the model NameNodes'. Here is which JournalNode has which part of it, and what a reader is answered.
+"""
+
+import asyncio
+import struct
+from collections.abc import AsyncGenerator, Callable
+from functools import partial
+from typing import Any, Final, TypeVar, cast
+
+from nncache.hadoop.configured_namenodes import QuorumJournal
+from nncache.hadoop.editlog.frames import Segment, read_segment
+from nncache.hadoop.editlog.journalnode import CacheMissError, EditLogManifest, JournaledEdits, JournalState
+from nncache.hadoop.editlog.ops import NEWEST_LAYOUT, OpCode
+from nncache.hadoop.errors import RpcUnavailableError
+from nncache.hadoop.events import (
+    Append,
+    Close,
+    Create,
+    Event,
+    MetadataKind,
+    MetadataUpdate,
+    Rename,
+    Truncate,
+    Unlink,
+)
+from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.remote_exception import RemoteException
+from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
+from nncache.invalidation.journal import finalized, source
+from nncache.invalidation.journal.access import ANSWER_S
+from nncache.invalidation.journal.quorum import Shown
+from tests.hadoop.editlog.segments import RPC, added, file, frame, header, permissions, utf
+from tests.invalidation.fakes import FakePool
+from tests.invalidation.journal.journal_world import JournalNode
+from tests.invalidation.virtual_time import clock
+from tests.model import operations
+from tests.model.cluster import Cluster
+from tests.model.namespace import SUPERUSER
+from tests.model.writes import by
+
+T = TypeVar("T")
+
+ADDRESSES: Final = ("jn1:8485", "jn2:8485", "jn3:8485")
+MAJORITY: Final = 2
+CALL_S: Final = 0.0005
+"""Each half of a call."""
+
+SEEN_S: Final = 0.3
+"""After so long a reader has polled once more."""
+
+_TIMES: Final = struct.pack(">qq", 1, 1)
+_METADATA: Final[dict[MetadataKind, tuple[OpCode, bytes]]] = {
+    MetadataKind.PERMS: (OpCode.SET_PERMISSIONS, struct.pack(">H", 0o755)),
+    MetadataKind.OWNER: (OpCode.SET_OWNER, utf("alice") + utf("")),
+    MetadataKind.TIMES: (OpCode.TIMES, _TIMES),
+    MetadataKind.REPLICATION: (OpCode.SET_REPLICATION, struct.pack(">h", 1)),
+}
+
+
+def operation_of(events: tuple[Event, ...]) -> tuple[OpCode, bytes]:
+    """Return an operation, and its body, that has these events; at most one, as model NameNodes write them."""
+    match events:
+        case ():
+            return OpCode.SET_GENSTAMP_V2, struct.pack(">q", 1)
+        case (Create(kind=FileType.DIRECTORY, path=path),):
+            return OpCode.MKDIR, struct.pack(">q", 1) + utf(path) + _TIMES + permissions() + b"\0\0\0\0\0"
+        case (Create(path=path),):
+            return OpCode.ADD, added(path)
+        case (Close(path=path),):
+            return OpCode.CLOSE, file(path)
+        case (Append(path=path),):
+            return OpCode.APPEND, utf(path) + utf("client") + utf("host") + b"\0" + RPC
+        case (Truncate(path=path),):
+            return OpCode.TRUNCATE, utf(path) + utf("client") + utf("host") + _TIMES + b"\0"
+        case (Unlink(path=path),):
+            return OpCode.DELETE, utf(path) + struct.pack(">q", 1) + RPC
+        case (Rename(source=old, destination=new),):
+            return OpCode.RENAME_OLD, utf(old) + utf(new) + struct.pack(">q", 1) + RPC
+        case (MetadataUpdate(path=path, kind=kind),):
+            code, rest = _METADATA[kind]
+            return code, utf(path) + rest
+        case _:
+            raise AssertionError(events)
+
+
+class ModelJournal:
+    """The journal of a model's NameNodes.
+
+    A majority has what is acknowledged: of what befalls JournalNodes, at most one misses edits at a time. Which of them
+    a reader reaches, and where its connections lead, is another matter.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.nodes = {address: JournalNode(address) for address in ADDRESSES}
+        self.epoch = 1
+        self.unreachable: set[str] = set()  # for the reader
+        self.hanging: set[str] = set()
+        self.elsewhere: set[str] = set()  # the reader's connection leads to another cluster's JournalNode
+        self.starts = [1]  # of segments
+        self._waiting: list[Shown] = []  # written by the NameNode, at no majority yet
+        self._ahead: JournalNode | None = None  # has what no other has, and what may never be in the log
+        self._begins_segment = False
+        for txid, events in enumerate(cluster.active.log.transactions, 1):
+            self.append(txid, events)
+        self.sync()
+        cluster.journal = self
+
+    # -- what NameNodes do
+
+    def append(self, txid: int, events: tuple[Event, ...]) -> None:
+        """Take a transaction that is on its way: one JournalNode alone may have it at once."""
+        code, body = operation_of(events)
+        if self._begins_segment:
+            code, body, self._begins_segment = OpCode.START_LOG_SEGMENT, b"", False
+        if code is OpCode.START_LOG_SEGMENT:
+            self.starts = [*(start for start in self.starts if start < txid), txid]
+        _, read = read_segment(header() + frame(txid, code, body))
+        each = Shown(NEWEST_LAYOUT, read.frames[0])
+        self._waiting.append(each)
+        if self._cluster.is_sync_held and not self._missing():
+            self._ahead = self._ahead or self.nodes[ADDRESSES[txid % len(ADDRESSES)]]
+            self._ahead.write(each)
+
+    def sync(self) -> None:
+        """Let all that is on its way be acknowledged."""
+        waiting, self._waiting, ahead, self._ahead = self._waiting, [], self._ahead, None
+        for each in waiting:
+            reached = 0
+            for node in self.nodes.values():
+                if self._takes_edits(node):
+                    if node is not ahead or each.frame.txid not in node.disk:
+                        node.write(each)
+                    reached += 1
+            assert reached >= MAJORITY, "what is acknowledged is at a majority"
+
+    def take_over(self) -> None:
+        """Let another NameNode, or the same after a restart, recover the log: the last transaction begins its segment.
+
+        It does not reach the one that has what is lost: that comes back later, with another tail.
+        """
+        log = self._cluster.active.log
+        del self._waiting[:]
+        behind, self._ahead = self._ahead, None
+        self.epoch += 1
+        known = {
+            txid: each
+            for node in self.nodes.values()
+            if self._takes_edits(node, self.epoch - 1) and node is not behind
+            for txid, each in node.disk.items()
+            if txid < log.end
+        }
+        for node in self.nodes.values():
+            if node is behind:
+                node.is_in_sync = False
+            elif node.is_up:
+                node.promised = self.epoch
+                if node.disk != known:
+                    node.disk, node.cache = dict(known), {}
+                node.is_in_sync = True
+        self._begins_segment = True
+        self.append(log.end, ())
+        self.sync()
+
+    def _takes_edits(self, node: JournalNode, epoch: int | None = None) -> bool:
+        return node.is_up and node.is_in_sync and node.promised == (epoch or self.epoch)
+
+    def _missing(self) -> list[JournalNode]:
+        """Return those that miss what is written."""
+        return [node for node in self.nodes.values() if not self._takes_edits(node)]
+
+    # -- what befalls
+
+    def befall(self, number: int) -> str:
+        """Let something befall a JournalNode, or the way to it; return what kind of thing that is."""
+        address = ADDRESSES[number // 16 % len(ADDRESSES)]
+        node = self.nodes[address]
+        of_writer: tuple[Callable[[], None], ...] = (
+            partial(self._lag, node),
+            node.restart,
+            node.wipe,
+            partial(self._lag, node, is_up=False),
+            partial(self._lag_beside_another_cluster, number // 16 % len(ADDRESSES)),
+        )
+        of_reader = (
+            partial(self._toggle, self.unreachable, address),
+            partial(self._toggle, self.hanging, address),
+            partial(self._lead_elsewhere, address),
+            partial(self._lead_elsewhere, address),
+        )
+        kinds: tuple[Callable[[], None], ...] = (
+            *of_writer,
+            *of_reader,
+            self._discard,
+            self.begin_segment,
+            self.begin_segment,
+        )
+        act = kinds[number % 16 % len(kinds)]
+        if act in of_writer and (self._missing() or self._ahead is not None or self._waiting):
+            act = self.begin_segment
+        act()
+        return "JournalNode"
+
+    def begin_segment(self) -> None:
+        """Roll the edits: all that are up take part again, an earlier tail of theirs is of no account."""
+        if self._cluster.is_sync_held:
+            return
+        for node in self.nodes.values():
+            node.is_up, node.is_in_sync, node.promised = True, True, self.epoch
+        self._begins_segment = True
+        self._cluster.write_nothing()
+
+    def heal(self) -> None:
+        """End all troubles."""
+        self.unreachable.clear()
+        self.hanging.clear()
+        for address in tuple(self.elsewhere):
+            self._lead_elsewhere(address)
+        self.begin_segment()
+
+    def _discard(self) -> None:
+        """Let changes reach one JournalNode alone, and soon after another NameNode go on without them."""
+        if not self._cluster.is_sync_held and not self._missing():
+            self._cluster.hold_sync()
+            self._change("/c")
+            asyncio.get_running_loop().call_later(SEEN_S, self._go_on)
+
+    def _go_on(self) -> None:
+        self._cluster.fail_over()
+        self._change("/a")
+
+    def _change(self, path: str) -> None:
+        for mode in (0o711, 0o755, 0o700):
+            self._cluster.try_write(by(SUPERUSER, operations.set_permission, path, mode))
+
+    def _lag(self, node: JournalNode, *, is_up: bool = True) -> None:
+        node.is_in_sync, node.is_up = False, is_up
+        node.connection += not is_up
+
+    def _lag_beside_another_cluster(self, which: int) -> None:
+        """Let two of three seem to have nothing new."""
+        self._lag(self.nodes[ADDRESSES[which]])
+        self._lead_elsewhere(ADDRESSES[which - 1])
+
+    def _toggle(self, which: set[str], address: str) -> None:
+        which ^= {address}
+
+    def _lead_elsewhere(self, address: str) -> None:
+        self._toggle(self.elsewhere, address)
+        self.nodes[address].connection += 1
+
+    # -- what a reader has of it
+
+    def segments(self, node: JournalNode, since_txid: int) -> tuple[Segment, ...]:
+        """Return the finalized segments that a JournalNode has, as far as they are not purged."""
+        since_txid = max(since_txid, self._cluster.active.log.first_kept)
+        bounds = (
+            (start, following - 1) for start, following in zip(self.starts, self.starts[1:], strict=False)
+        )
+        return tuple(
+            Segment(first, last)
+            for first, last in bounds
+            if last >= since_txid and all(txid in node.disk for txid in range(first, last + 1))
+        )
+
+    def source(
+        self, pool: FakePool, chance: Callable[[], float], *, at_first_sight: bool
+    ) -> source.JournalEdits:
+        """Return the product's source of edits over these JournalNodes."""
+        finalized.read_segment_file = _read_segment_file  # type: ignore[attr-defined, assignment]  # as below
+        source.see_same_journal = _see_same_journal  # type: ignore[attr-defined, assignment]  # it would open a connection
+        source.POLL_INTERVAL_S = 0.2  # type: ignore[misc]  # as rarely as a model needs
+        pool.probe_s = 0.1  # each is looked at
+        access = _Access(self)
+        return source.JournalEdits(
+            pool, cast("Any", access), clock, at_first_sight=at_first_sight, chance=chance
+        )
+
+
+class _Access:
+    """Stands in for `JournalAccess`."""
+
+    def __init__(self, model: ModelJournal) -> None:
+        self.journal = QuorumJournal(ADDRESSES, "ns1")
+        self.model = model
+
+    def rpc(self, address: str) -> "_Rpc":
+        """Return the client of one JournalNode."""
+        return _Rpc(self.model, address)
+
+
+async def _see_same_journal(access: _Access, web: str, _storage: tuple[int, str]) -> None:
+    """Return if the journal is of this cluster's namespace."""
+    await asyncio.sleep(CALL_S)
+    if _address_of(web) in access.model.elsewhere:
+        raise WrongNamespaceError(f"{web}: another namespace")
+
+
+async def _read_segment_file(
+    access: _Access, web: str, first_txid: int, storage: tuple[int, str]
+) -> AsyncGenerator[bytes, None]:
+    """Yield a finalized segment."""
+    model, address = access.model, _address_of(web)
+    await _see_same_journal(access, web, storage)
+    node = model.nodes[address]
+    found = next((each for each in model.segments(node, 0) if each.first_txid == first_txid), None)
+    if found is None or not node.is_up or address in model.unreachable | model.hanging:
+        raise ChannelUnavailableError(f"{web}: no such segment")
+    yield header()
+    for txid in range(found.first_txid, found.last_txid + 1):
+        each = node.disk[txid].frame
+        yield frame(txid, each.opcode, each.body)
+
+
+def _web_of(address: str) -> str:
+    return f"http://{address}"
+
+
+def _address_of(web: str) -> str:
+    return web.removeprefix("http://")
+
+
+class _Rpc:
+    """Stands in for `JournalNodeRpc`: the client of one JournalNode, which connects again where it must."""
+
+    def __init__(self, model: ModelJournal, address: str) -> None:
+        self._model = model
+        self._address = address
+        self._over = -1  # the node's own count of what ends connections
+        self.connection_id = 0
+
+    async def state(self) -> JournalState:
+        """Return the epoch that it has promised; another cluster's may have the same."""
+        return await self._call(
+            lambda node: JournalState(
+                self._model.epoch if self._is_elsewhere else node.promised, _web_of(self._address)
+            )
+        )
+
+    async def manifest(self, since_txid: int) -> EditLogManifest:
+        """Return its finalized segments; another cluster's are of other transactions."""
+        return await self._call(
+            lambda node: EditLogManifest(
+                () if self._is_elsewhere else self._model.segments(node, since_txid), _web_of(self._address)
+            )
+        )
+
+    async def edits(self, since_txid: int, max_transactions: int) -> JournaledEdits:
+        """Return what its cache has; another cluster's has nothing new."""
+
+        def ask(node: JournalNode) -> JournaledEdits:
+            found = [] if self._is_elsewhere else node.edits(since_txid)
+            if found is None:
+                remote = RemoteException("JournaledEditsCache$CacheMissException", "", "")
+                raise CacheMissError(
+                    remote, address=self._address, method="getJournaledEdits", user="nncache"
+                )
+            return JournaledEdits(NEWEST_LAYOUT, tuple(each.frame for each in found[:max_transactions]))
+
+        return await self._call(ask)
+
+    async def close(self) -> None:
+        """Close the connection."""
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        return self._address in self._model.elsewhere
+
+    async def _call(self, ask: Callable[[JournalNode], T]) -> T:
+        model, node = self._model, self._model.nodes[self._address]
+        for _ in range(2):  # the real client sends a repeatable call once more over a new connection
+            if self._address in model.hanging:
+                await asyncio.sleep(ANSWER_S)
+                raise RpcUnavailableError(f"{self._address}: no answer", is_sent=True)
+            if not node.is_up or self._address in model.unreachable:
+                raise RpcUnavailableError(f"{self._address}: cannot connect", is_sent=False)
+            if self._over != node.connection:
+                self._over = node.connection
+                self.connection_id += 1
+            await asyncio.sleep(CALL_S)
+            reply = ask(node)
+            await asyncio.sleep(CALL_S)
+            if self._over == node.connection:
+                return reply
+        raise RpcUnavailableError(f"{self._address}: cut off", is_sent=True)
