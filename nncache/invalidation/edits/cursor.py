@@ -5,7 +5,7 @@ that went back (it looks idle); the Java client checks the first, and no client 
 Source: Hadoop 3.4.1 and 3.5.0, NameNodeRpcServer.getEditsFromTxid and DFSInotifyEventInputStream.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nncache.hadoop.events import EditsPage, EventBatch
 from nncache.invalidation.errors import GapKind
@@ -64,7 +64,12 @@ class EditsCursor:
         return self.through_txid + 1
 
     def receive(self, page: EditsPage, asked_at: float) -> PageResult | EditsGap:
-        """Take the reply to a poll for `next_txid` that was sent at `asked_at`; a Gap changes nothing."""
+        """Take the reply to a poll for `next_txid` that was sent at `asked_at`; a Gap changes nothing.
+
+        With dfs.ha.tail-edits.in-progress a NameNode repeats transactions in a page: one stream of edits that it reads
+        is of a segment, another one begins amid it (seen on 3.5.0). The same again is passed over.
+        """
+        page = replace(page, batches=tuple(dict.fromkeys(page.batches)))
         gap = self._gap(page)
         if gap is not None:
             return gap
