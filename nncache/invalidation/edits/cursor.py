@@ -95,9 +95,13 @@ class EditsCursor:
             return EditsGap(f"purged: asked for {asked}, got {first}", GapKind.PURGED, asked, first - 1)
         if first < asked or last < first:
             return _odd(f"not a page from {asked}: {first} to {last}")
+        contents: dict[int, EventBatch] = {}
         for batch in page.batches:
             if not first <= batch.txid <= last:
                 return _odd(f"transaction {batch.txid} is not in {first} to {last}")
+            known = contents.setdefault(batch.txid, batch)
+            if known is not batch and known != batch:
+                return _odd(f"transaction {batch.txid} has two contents in {first} to {last}")
         return None
 
     def _covered(self, sync_txid: int, asked_at: float) -> float | None:

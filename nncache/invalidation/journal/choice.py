@@ -281,6 +281,7 @@ class AutoEdits:
         return read
 
     def _change_over(self, choice: Choice, why_not: str = "") -> None:
+        self._said = ""
         _log.info("edits after transaction %d are read from %s%s", self._through_txid, choice.name, why_not)
         self._use(choice)
         choice.source.wake()  # what the one before was asked for is asked of this one

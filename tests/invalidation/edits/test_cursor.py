@@ -106,6 +106,12 @@ def test_what_was_read_is_durable() -> None:
     assert not progress(EditsCursor(10).receive(idle(0), 5.0)).is_durable
 
 
+def test_what_a_page_repeats_is_passed_over() -> None:
+    """As a NameNode answers that reads one stream of a segment, and another one from amid it on."""
+    found = progress(EditsCursor(10).receive(page(11, 13, 13, 11, 12, 13, 12, 13), 0.0))
+    assert [each.txid for each in found.batches] == [11, 12, 13]
+
+
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
@@ -117,6 +123,11 @@ def test_what_was_read_is_durable() -> None:
         pytest.param(page(-1, -1, 11, 11), "a page of nothing has events", id="events of nothing"),
         pytest.param(page(11, 13, 13, 14), "transaction 14 is not in 11 to 13", id="beyond the page"),
         pytest.param(page(11, 13, 13, 10), "transaction 10 is not in 11 to 13", id="before the page"),
+        pytest.param(
+            EditsPage(11, 13, 13, (batch(12), EventBatch(12, (Unlink("/other"),)))),
+            "transaction 12 has two contents in 11 to 13",
+            id="twice, with another content",
+        ),
     ],
 )
 def test_a_gap_is_noticed(reply: EditsPage, reason: str) -> None:
