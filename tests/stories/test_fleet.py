@@ -82,9 +82,11 @@ def looked_at(place: dict[str, str]) -> str:
     words = ("fleet", "top", "--zookeeper", place["zookeeper"], "--registry-root", place["registry_root"])
     environ = os.environ | {"COLUMNS": "120", "TERM": "xterm"}
     program = Path(sys.executable).with_name("nncache")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child inherits that it is ignored
     with subprocess.Popen(
         (program, *words), stdin=theirs, stdout=theirs, stderr=theirs, env=environ
     ) as running:
+        signal.signal(signal.SIGINT, before)
         os.close(theirs)
         shown = b""
         try:
