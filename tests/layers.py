@@ -50,6 +50,7 @@ WITH_PROCESSES = (
     "tests/secured/",
     "tests/faults/",
     "tests/differential/",
+    "tests/daemons/test_openapi.py",
     "tests/races/test_model.py",
     "tests/races/test_real.py",
     "tests/hostile/test_cost.py",
