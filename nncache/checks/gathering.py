@@ -199,7 +199,7 @@ async def _journalnodes(
 
 
 async def _directory(facts: Facts) -> str | None:
-    """Return why the NameNode's directory cannot be read; None where none is to be, or there is none to compare."""
+    """Return why the NameNode's directory cannot be read; None if none is read, or no NameNode says its namespace."""
     if not facts.subject.edits_dir or not facts.active:
         return None
     answer = facts.found(facts.active[0]).answer

@@ -69,7 +69,7 @@ def registered_proxies(settings: SettingsOfFleet) -> tuple[Member, ...]:
     """Return the proxies that are in the registry now, one at least.
 
     Raises:
-        FleetNotAskedError: there is none.
+        FleetNotAskedError: no proxy is registered.
         RegistryNotReadError: ZooKeeper does not answer, or the registry refuses.
         ConfigurationError: the login cannot be made.
     """

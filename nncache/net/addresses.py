@@ -34,7 +34,7 @@ def split_address(address: str) -> tuple[str, int]:
 def read_ip(text: str | bytes) -> IPv4Address | IPv6Address:
     """Read an address, as text or as its bytes; one of IPv4 that is written as one of IPv6 is of IPv4.
 
-    Raises ValueError: it is none.
+    Raises ValueError: it is no address.
     """
     address = ip_address(text)
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None

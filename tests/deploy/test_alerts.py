@@ -170,7 +170,7 @@ def test_each_alert_fires_and_clears(tmp_path: Path) -> None:
 
 
 def test_alerts_about_journalnodes_fire_and_clear() -> None:
-    """Of one that is down, of two, and of a journal that is none; nothing makes real ones disagree for long."""
+    """Of one that is down, of two, and of a journal that does not exist; nothing makes real ones disagree for long."""
     tailing = {"dfs.ha.tail-edits.in-progress": "true"}
     spec = ClusterSpec(hadoop_version=HADOOP, ha=True, journalnodes=3, with_datanode=False, overrides=tailing)
     with Cluster.start(spec) as pair:

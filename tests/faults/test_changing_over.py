@@ -83,7 +83,7 @@ def change_over(process: ServerProcess, relays: Sequence[Relay], way: Break, apa
 
 
 def published(pair: Pair, times: int, seed: int) -> Verdict:
-    """Have a publisher change over so often under load; judge what its filter's subscriber was told."""
+    """Have a publisher change over `times` times under load; judge what its filter's subscriber received."""
     cluster, chance = pair.cluster, random.Random(seed)
     below = f"{TOP}/{seed}"
     service = Service.of(cluster)

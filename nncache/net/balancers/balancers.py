@@ -88,7 +88,7 @@ def _from_the_end(head: bytes) -> Iterator[str]:
 
 
 def _read(text: str) -> IPv4Address | IPv6Address | None:
-    """Read an address, perhaps with a port; None: it is none."""
+    """Read an address, perhaps with a port; None: the text is no address."""
     if len(text) > _MAX_CHARS or "%" in text:
         return None
     if (match := _WITH_PORT.fullmatch(text)) is not None:

@@ -50,7 +50,7 @@ def read_proxy_header(data: bytes) -> ProxyHeader | None:
     """Read the header at the beginning of these bytes; None: more has to come, and all of them belong to it.
 
     Raises:
-        ProxyHeaderError: there is none.
+        ProxyHeaderError: the bytes begin with no such header.
     """
     if data[: len(_SIGNATURE)] == _SIGNATURE[: len(data)]:
         return _read_version_2(data)

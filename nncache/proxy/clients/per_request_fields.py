@@ -51,7 +51,7 @@ _VALUE: Final = {
 
 
 def value_in(head: bytes, name: bytes) -> str:
-    """Return the first value of `x-request-id` or `traceparent` in the head of a request; "" if there is none."""
+    """Return the first value of `x-request-id` or `traceparent` in a head; "" if the field is not in it."""
     found = _VALUE[name].search(head)
     return "" if found is None else found[1].rstrip(b" \t").decode("latin-1")
 
