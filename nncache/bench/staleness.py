@@ -64,9 +64,8 @@ def main(*, seconds: float, transactions: int) -> Result:
         for length in (0, transactions):
             asyncio.run(_fill(cluster, length))
             for name, flags in (("JournalNodes", edits_of_journalnodes(cluster)), ("inotify", _NO_ROLL)):
-                figures = _measure(cluster, name, flags, seconds)
-                found += figures
-                click.echo("\n".join(each.line for each in figures))
+                click.echo(f"measuring: {name}, {length:,} transactions written before", err=True)
+                found += _measure(cluster, name, flags, seconds)
     return Result(figures=found)
 
 
