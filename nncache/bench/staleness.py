@@ -7,8 +7,9 @@ answer shows it.
 """
 
 import asyncio
+import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from typing import Final
 
@@ -58,19 +59,21 @@ def main(*, seconds: float, transactions: int) -> Result:
     """Measure how soon a change is seen through JournalNodes and through inotify."""
     no_roll = {"dfs.ha.log-roll.period": "-1"}  # by the standby, every two minutes
     plain = ClusterSpec(namenode_jvm=FULL_SPEED_JVM, with_datanode=False, overrides=no_roll)
-    found = list[Figure]()
+    found, numbers = list[Figure](), itertools.count()
     with Cluster.start(with_journalnodes(plain)) as cluster:
         make_directories(cluster, (f"{ROOT}/{number}" for number in range(PATHS)))
         for length in (0, transactions):
             asyncio.run(_fill(cluster, length))
             for name, flags in (("JournalNodes", edits_of_journalnodes(cluster)), ("inotify", _NO_ROLL)):
                 click.echo(f"measuring: {name}, {length:,} transactions written before", err=True)
-                found += _measure(cluster, name, flags, seconds)
+                found += _measure(cluster, name, flags, seconds, numbers)
     return Result(figures=found)
 
 
-def _measure(cluster: Cluster, name: str, flags: Sequence[str], seconds: float) -> list[Figure]:
-    """Return how soon changes were seen by a proxy with these flags, and what that cost."""
+def _measure(
+    cluster: Cluster, name: str, flags: Sequence[str], seconds: float, numbers: Iterator[int]
+) -> list[Figure]:
+    """Return how soon changes were seen by a proxy with these flags, and what that cost; each has a number."""
     what = f"{name}, {_open_txids(cluster):,} transactions in the open segment"
     channel = ("--channel", "direct", "--glob", f"{ROOT}/*")
     namenode = cluster.namenodes[0]
@@ -84,7 +87,7 @@ def _measure(cluster: Cluster, name: str, flags: Sequence[str], seconds: float) 
         journalnodes_s = [use_of(each.process.running_pid)[0] for each in cluster.journalnodes]
         began, delays_s = time.monotonic(), list[float]()
         while time.monotonic() - began < seconds:
-            delays_s.append(_delay(through, direct, cluster.superuser, len(delays_s)))
+            delays_s.append(_delay(through, direct, cluster.superuser, next(numbers)))
         took_s, after = time.monotonic() - began, proxy.metrics()
     namenode_cores = (use_of(namenode.process.running_pid)[0] - cpu_s) / took_s
     busiest = max(
