@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from nncache.hadoop.editlog.journalnode import JournalNodeRpc
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.testbed import Cluster, ClusterSpec, NameNode, Relay, StartError
@@ -127,7 +128,7 @@ class FaultyPair(Cluster):
                 first_txid, last_words = None, str(exc)
             else:
                 last_words = "no NameNode can be made active, or not all JournalNodes take edits"
-            if first_txid is not None and all(self._takes_edits(each) for each in self.journalnodes):
+            if first_txid is not None and all(self._has(each, first_txid) for each in self.journalnodes):
                 return first_txid
             if time.monotonic() > until:
                 raise BeyondRepairError(last_words)
@@ -156,6 +157,27 @@ class FaultyPair(Cluster):
         """Return where a JournalNode keeps the journal."""
         place = self.directory / "data" / journalnode.process.name
         return place / self.spec.nameservice / "current"
+
+    def _has(self, journalnode: JournalNode, txid: int) -> bool:
+        """Whether it shows a transaction of the open segment: one that has the file may have missed what is in it."""
+
+        async def ask() -> bool:
+            rpc = JournalNodeRpc(
+                journalnode.rpc,
+                self.spec.nameservice,
+                self.superuser,
+                nameservice=self.spec.nameservice,
+                timeout_s=HANG_S,
+            )
+            try:
+                return bool((await rpc.edits(txid, 1)).frames)
+            finally:
+                await rpc.close()
+
+        try:
+            return asyncio.run(ask())
+        except HadoopError:
+            return False
 
     def _takes_edits(self, journalnode: JournalNode) -> bool:
         """Whether it is in the segment that is newest at any of them."""

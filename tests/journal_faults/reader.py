@@ -31,6 +31,16 @@ def event_of(batch: EventBatch) -> Event:
     return Event(batch.txid, repr((batch.events, batch.changes)), ())
 
 
+def _place(task: "asyncio.Task[object]") -> str:
+    """Return where a task waits, from its outermost coroutine to the innermost."""
+    places = list[str]()
+    waiting: object = task.get_coro()
+    while (frame := getattr(waiting, "cr_frame", None)) is not None:
+        places.append(f"{frame.f_code.co_qualname}:{frame.f_lineno}")
+        waiting = getattr(waiting, "cr_await", None)
+    return " > ".join(places)
+
+
 class EditsReader:
     """A reader that begins each run where the last one has ended, as `nncache.invalidation.publisher.resume` does.
 
@@ -47,6 +57,8 @@ class EditsReader:
             nameservice=pair.spec.nameservice, namenode_http=http, namenode_rpc=rpc, user=pair.superuser
         )
         self._edits = EditsSettings(edits_source=edits_source, shared_edits_dir=pair.journal_of_readers)
+        self._source: EditsSource | None = None  # both: once it reads
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.log: list[SubscriberLog] = []
         self.through_txid = -1
         self.runs = 0
@@ -61,22 +73,28 @@ class EditsReader:
                 work.check()
                 return self.through_txid >= 0
 
-            until(has_begun, lambda: f"reading does not begin: {self.ends[-1:]}")
+            until(has_begun, lambda: f"reading does not begin: {self._state()}")
             yield
 
     def await_through(self, txid: int) -> None:
         """Wait until all up to this transaction was read."""
         until(
             lambda: self.through_txid >= txid,
-            lambda: f"nothing is read behind {self.through_txid}, not {txid}: {self.ends[-3:]}",
+            lambda: f"nothing is read behind {self.through_txid}, not {txid}: {self._state()}",
         )
+
+    def _state(self) -> str:
+        """Return why the last runs ended, what this one has of each JournalNode, and what each task waits for."""
+        places = [] if self._loop is None else map(_place, asyncio.all_tasks(self._loop))
+        return "\n".join((f"{self.ends[-3:]}, {self._source and self._source.stats().journal}", *places))
 
     def _run(self, ending: threading.Event) -> None:
         asyncio.run(self._read_until(ending))
 
     async def _read_until(self, ending: threading.Event) -> None:
+        self._loop = asyncio.get_running_loop()
         pool = NameNodePool(self._namenodes, time.monotonic)
-        source = edits_of(
+        self._source = source = edits_of(
             pool,
             self._edits,
             PollingSettings(),
