@@ -78,7 +78,7 @@ def _all() -> dict[str, object]:
             calls_refused={"max_calls": 1},
             waits={},
         ),
-        "pool": _made(PoolStats, namenodes=2, reachable=1, has_active=1, term=1, probes=1),
+        "pool": _made(PoolStats, namenodes=2, reachable=1, has_active=1, term=1, probes={"nn1:9870": 1}),
         "fast_path": FastPathStats(hits=1, heads=1, bytes_held=900, evicted=0),
         "termination": NO_TERMINATION,
         "tls": TlsStats(),

@@ -235,5 +235,7 @@ def quantile(values: Iterable[float], share: float) -> float:
 
 
 def grown(metric: str, before: Mapping[str, float], after: Mapping[str, float]) -> float:
-    """Return by how much a daemon's metric has grown between two looks."""
-    return after[f"nncache_{metric}"] - before[f"nncache_{metric}"]
+    """Return by how much a daemon's metric has grown between two looks, over all values of its labels."""
+    names = [name for name in after if name.partition("{")[0] == f"nncache_{metric}"]
+    assert names, f"there is no metric {metric}"
+    return sum(after[name] - before.get(name, 0.0) for name in names)

@@ -76,7 +76,7 @@ def totals_of(
         from_memory=traffic.of(Result.HIT) + traffic.of(Result.COLLAPSED),
         failed=traffic.of(Result.FAILED),
         refused=traffic.of(Result.REFUSED),
-        own_calls=channel.polls + pool.probes + channel.rolls + front_end.closed_queries,
+        own_calls=channel.polls + sum(pool.probes.values()) + channel.rolls + front_end.closed_queries,
         forwarded={str(reason.value): count for reason, count in front_end.forwarded.items()},
     )
 

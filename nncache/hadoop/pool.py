@@ -5,7 +5,7 @@ The shell around `nncache.hadoop.election_view`: it asks every NameNode over JMX
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
@@ -48,7 +48,7 @@ class PoolStats:
     is_login_failing: int  # 1 or 0
     is_rpc_login_failing: int = 0  # 1 or 0
     term: int
-    probes: int
+    probes: Mapping[str, int]  # by the NameNode's HTTP address
     failed_probes: int
     suspicions: int
     contradictions: int  # answers after which a standby's log had come further than the active one's
@@ -88,7 +88,7 @@ class NameNodePool:
         self._callers = CallerConnections(clock, timeout_s=settings.rpc_timeout_s, identity=identity)
         self._wakeups = {namenode: asyncio.Event() for namenode in self.namenodes}  # set: probe it at once
         self._probed = asyncio.Event()  # set, and replaced, at the end of each probe
-        self._probes = 0
+        self._probes = {namenode.http: 0 for namenode in self.namenodes}
         self._failed_probes = 0
         self._suspicions = 0
 
@@ -239,7 +239,7 @@ class NameNodePool:
             is_login_failing=int(self.is_login_failing),
             is_rpc_login_failing=int(any(rpc.is_login_failing for rpc in self._rpcs.values())),
             term=self._view.term,
-            probes=self._probes,
+            probes=dict(self._probes),
             failed_probes=self._failed_probes,
             suspicions=self._suspicions,
             contradictions=self._view.contradictions,
@@ -282,7 +282,7 @@ class NameNodePool:
         was_active = self._view.active
         others_had = self._view.last_txid_of_others(namenode)
         asked_at = self._clock()
-        self._probes += 1
+        self._probes[namenode.http] += 1
         try:
             answer = await jmx.ask(namenode)
         except HadoopError as error:

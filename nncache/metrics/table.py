@@ -75,7 +75,14 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "When the service's Kerberos ticket ends; 0 without an identity.",
     ),
     gauge("pool.term", "namenode_term", "term", "Counts up with each other, or restarted, active NameNode."),
-    counter("pool.probes", "namenode_probes", "probes", "Probes of the HA state of NameNodes."),
+    Metric(
+        name="nncache_namenode_probes_total",
+        kind="counter",
+        unit="probes",
+        source="pool.probes",
+        meaning="Probes of the HA state of each NameNode.",
+        labels=("namenode",),
+    ),
     counter(
         "pool.failed_probes",
         "namenode_probes_failed",

@@ -226,7 +226,7 @@ def test_totals_are_those_of_the_metrics() -> None:
         forwarded=Counter({Reason.MISS: 4, Bypass.OPERATION: 2}),
         closed_queries=1_000,
     )
-    pool = replace(cast("PoolStats", figures["pool"]), probes=100)
+    pool = replace(cast("PoolStats", figures["pool"]), probes={"nn1:9870": 100})
     assert totals_of(traffic, front_end, pool, ChannelStats(polls=10, rolls=1)) == Totals(
         requests=21,
         from_memory=12,

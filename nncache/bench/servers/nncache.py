@@ -17,7 +17,7 @@ from nncache.connecting import connect
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.proxy.audit_judge import AuditOutcome
-from nncache.testbed import Cluster
+from nncache.testbed import Cluster, NameNode
 from nncache.testbed.daemon import Daemon, Proxy, Publisher
 
 AUDIT_SHARE: Final = 0.05
@@ -87,7 +87,7 @@ def nncache(
         yield Running(
             address=_registered(place) if place else proxy.address,
             processes={source: daemon.process.running_pid for source, daemon in daemons.items()},
-            upkeep=lambda: _probes(daemons),
+            upkeep=lambda: _probes(daemons, cluster.namenodes[0]),
             progress=lambda: _progress(proxy.metrics(PAGE_TIMEOUT_S)),
             audited=lambda: audited(proxy.metrics(PAGE_TIMEOUT_S)),
             metrics=lambda: proxy.metrics(PAGE_TIMEOUT_S),
@@ -115,9 +115,9 @@ def _progress(metrics: Mapping[str, float]) -> Progress:
     )
 
 
-def _probes(daemons: Mapping[str, Daemon]) -> dict[str, float]:
-    probes = (daemon.metrics()["nncache_namenode_probes_total"] for daemon in daemons.values())
-    return {"upkeep:probe (JMX)": sum(probes)}
+def _probes(daemons: Mapping[str, Daemon], namenode: NameNode) -> dict[str, float]:
+    name = f'nncache_namenode_probes_total{{namenode="{namenode.http}"}}'
+    return {"upkeep:probe (JMX)": sum(daemon.metrics()[name] for daemon in daemons.values())}
 
 
 def audited(metrics: Mapping[str, float]) -> dict[str, float]:
