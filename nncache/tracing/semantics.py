@@ -51,9 +51,9 @@ def attributes_of(head: RequestHead, namenode: NameNode) -> Attributes:
 def outcome_of(status: int, error: BaseException | None) -> Attributes:
     """Return what is known of a call at its end, by the status of its reply, 0 for none, and what ended it."""
     found: Attributes = {"http.response.status_code": status} if status else {}
-    if error is not None:
+    if isinstance(error, Exception):
         found[ERROR_TYPE] = type(error).__qualname__
-    elif not status:
+    elif error is not None or not status:  # cancelled, or not waited for
         found[ERROR_TYPE] = GIVEN_UP
     elif status >= _FIRST_ERROR:
         found[ERROR_TYPE] = str(status)

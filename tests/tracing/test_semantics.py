@@ -1,5 +1,7 @@
 """What spans say, by OpenTelemetry's semantic conventions for HTTP clients."""
 
+from asyncio import CancelledError
+
 import pytest
 
 from nncache.hadoop.election_view import NameNode
@@ -76,10 +78,11 @@ def test_the_server_is_the_namenode() -> None:
             {"http.response.status_code": 200, "error.type": "UpstreamTimeoutError"},
         ),
         (0, None, {"error.type": "abandoned"}),
+        (0, CancelledError(), {"error.type": "abandoned"}),
     ],
 )
 def test_an_outcome_names_its_error(
-    status: int, error: Exception | None, outcome: dict[str, str | int]
+    status: int, error: BaseException | None, outcome: dict[str, str | int]
 ) -> None:
     """What broke a reply off counts more than its status."""
     assert outcome_of(status, error) == outcome
