@@ -73,6 +73,7 @@ def breaks_off(reply: bytes) -> Act:
         (says(b"no HTTP\r\n\r\n"), [(0, "UpstreamCutError"), GOOD]),
         (breaks_off(LISTED[:-5]), [(200, "UpstreamCutError"), GOOD]),
         (breaks_off(LARGE[:-5]), [(200, "UpstreamCutError")]),
+        (breaks_off(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), [(200, "UpstreamCutError")]),
     ],
 )
 async def test_a_call_ends_with_its_reply_or_what_broke_it_off(
@@ -145,4 +146,6 @@ async def test_calls_of_the_proxys_own_are_not_followed() -> None:
         await upstream.fetch(head, is_followed=False)
         assert followed.ended == []
         await upstream.fetch(head)
+        await upstream.fetch(head, is_followed=False)
         assert followed.ended == [[GOOD]]
+        assert namenode.connections == 1
