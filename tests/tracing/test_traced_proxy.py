@@ -15,7 +15,7 @@ from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy
 from nncache.tracing.spans import CLOSE_S
 from tests.http_server import Answer, serving
-from tests.patience import SLACK_S, until
+from tests.patience import HANG_S, SLACK_S, until
 from tests.processes import free_address
 from tests.real.light_server import LightServer
 from tests.real.proxied_cluster import differences
@@ -117,6 +117,7 @@ def test_without_a_collector_each_answer_is_the_namenodes(
     light: LightServer, monkeypatch: pytest.MonkeyPatch, *, is_silent: bool
 ) -> None:
     """More calls than spans may wait; and the proxy ends in time."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", f"{HANG_S:g}")  # longer than an answer is waited for
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "4")
     monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2")
