@@ -104,6 +104,7 @@ WITH_PROCESSES = (
     "tests/registry/test_hadoop_records.py",
     "tests/registry/test_tree_watch.py",
     "tests/test_cli.py",
+    "tests/tracing/test_traced_proxy.py",
 )
 """Directories, files and beginnings of names of the layer CHECK: tests that start processes, and short forms of what
 runs nightly. Those that take longest come first, so that no worker is left alone.

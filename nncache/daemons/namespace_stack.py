@@ -8,6 +8,7 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from types import TracebackType
 from typing import Final, Self
@@ -137,9 +138,8 @@ class NamespaceStack:
             clock=clock,
         )
         traffic = self.traffic = Traffic(clock)
-        self._auditor = Auditor(
-            self.cache, self.upstream.fetch, self.consumer, clock, share=settings.proxy.audit_share
-        )
+        fetch = partial(self.upstream.fetch, is_followed=False)
+        self._auditor = Auditor(self.cache, fetch, self.consumer, clock, share=settings.proxy.audit_share)
         auditors = (self._auditor.answered,) if settings.proxy.audit_share > 0 else ()
         traffic.observers = (*auditors, *observers)
         self.fast_path = FastPath(

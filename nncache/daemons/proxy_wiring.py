@@ -39,6 +39,7 @@ from nncache.settings.commands import SettingsOfProxy
 from nncache.settings.federation import Federation
 from nncache.spnego.stats import NO_TERMINATION
 from nncache.tenants.tenants import NO_TENANTS, tenants_of
+from nncache.tracing.settings import call_spans_of
 
 _log = logging.getLogger(__name__)
 
@@ -72,6 +73,7 @@ class ProxySystem:
 
         Raises:
             SettingError: one of those logs cannot be opened.
+            StartError: spans are wanted and cannot be made.
         """
         self._federation, settings = federation, federation.of_proxy
         security = security or dict.fromkeys(federation.settings, NO_SECURITY)
@@ -96,8 +98,12 @@ class ProxySystem:
             self._registry = ServedRegistry(self._registration, settings)
             first = self._registry.before
         self._authentication = of_proxy.clients  # None, of several
+        self._spans = call_spans_of(settings.tracing)
         self._served = Namespaces(federation, clock, security, observers, first)
         self.stacks = self._served.stacks
+        if self._spans is not None:
+            for stack in self.stacks.values():
+                stack.upstream.follow(self._spans.sent)
         self._server = self._served.server
         pages = proxy_pages(
             readiness=self._readiness,
@@ -139,6 +145,8 @@ class ProxySystem:
         finally:
             for stack in self.stacks.values():
                 await stack.close()
+            if self._spans is not None:
+                self._spans.close()
             self._logs.note("end")
             self._logs.close()
         if failure is not None:

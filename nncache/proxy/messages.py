@@ -104,3 +104,9 @@ async def nothing_to_settle(_: SettledReply | None) -> None:
 
 Decorate: TypeAlias = Callable[[SettledReply], Headers]
 """Says which header fields of ours go out behind the NameNode's own."""
+
+CallEnded: TypeAlias = Callable[[int, BaseException | None], None]
+"""Called when a call to a NameNode is over, with the status of the reply, 0 for none, and the error that ended it."""
+
+CallSent: TypeAlias = Callable[[RequestHead, NameNode], CallEnded | None]
+"""Called when a call was sent for a client's request; like what it returns, it must neither block nor raise."""

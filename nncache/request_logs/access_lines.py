@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from nncache.hadoop.calls import parse_call
+from nncache.net.trace_context import parse_traceparent
 from nncache.proxy.traffic import Exchange, Result
 from nncache.request_logs.masking import masked, may_hold_secret
 
@@ -21,10 +22,6 @@ _MAX_KEPT: Final = 512
 """Characters of what is remembered: addresses, users, and targets that certainly hold no credential."""
 
 _NOT_BARE: Final = re.compile(rb"[^A-Za-z0-9._@/+:~$-]|^-$")
-_TRACEPARENT: Final = re.compile(
-    r"(?P<version>(?!ff)[0-9a-f]{2})-(?P<trace>(?!0{32})[0-9a-f]{32})-(?P<parent>(?!0{16})[0-9a-f]{16})"
-    r"-[0-9a-f]{2}(?P<more>-.*)?"
-)
 _NOT_QUOTED: Final = re.compile(rb'[^!-~]|["\\]')
 
 
@@ -53,7 +50,7 @@ def json_line(exchange: Exchange, weight: int, unix_time: float) -> bytes:
 def fields_of(exchange: Exchange) -> dict[str, object]:
     """Return what a JSON object says of a request."""
     user, doas = caller_of(exchange)
-    trace_id, parent_id = trace_of(exchange.traceparent)
+    trace = parse_traceparent(exchange.traceparent)
     return {
         "address": exchange.peer,
         "caller": user,
@@ -67,20 +64,9 @@ def fields_of(exchange: Exchange) -> dict[str, object]:
         "reason": _reason(exchange),
         "duration_s": round(exchange.duration_s, 6),
         "request_id": shown_id(exchange.request_id),
-        "trace_id": trace_id,
-        "parent_id": parent_id,
+        "trace_id": None if trace is None else trace.trace_id,
+        "parent_id": None if trace is None else trace.parent_id,
     }
-
-
-def trace_of(traceparent: str) -> tuple[str | None, str | None]:
-    """Return the trace-id and the parent-id of a valid `traceparent`, of this version or a later one.
-
-    Source: W3C Trace Context (2021), section 3.2.
-    """
-    found = _TRACEPARENT.fullmatch(traceparent)
-    if found is None or (found["version"] == "00" and found["more"]):
-        return None, None
-    return found["trace"], found["parent"]
 
 
 def encode_line(fields: dict[str, object]) -> bytes:

@@ -49,6 +49,7 @@ from nncache.settings.keys import keys_of
 from nncache.settings.namespaces import NamespaceSettings
 from nncache.spnego.settings import TerminationSettings
 from nncache.tenants.settings import TenantSettings
+from nncache.tracing.settings import TracingSettings
 
 _HEADINGS: Final[Mapping[Callable[[], object], str]] = {
     AdminSettings: "Access to the admin port",
@@ -79,6 +80,7 @@ _HEADINGS: Final[Mapping[Callable[[], object], str]] = {
     RequestLogSettings: "Access log and audit log",
     TenantSettings: "Figures by tenant",
     TerminationSettings: "Authentication of clients by the proxy",
+    TracingSettings: "Tracing",
     UpdateSettings: "Update rate",
     UserSettings: "User",
     WebHdfsSettings: "NameNodes and user",
@@ -119,6 +121,7 @@ class SettingsOfProxy:
     log: LogSettings = _part(LogSettings)
     request_logs: RequestLogSettings = _part(RequestLogSettings)
     tenants: TenantSettings = _part(TenantSettings)
+    tracing: TracingSettings = _part(TracingSettings)
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together; the SettingError names the key to change."""
@@ -334,6 +337,7 @@ _OF_ALL: Final = frozenset(
             RegistrySettings,
             RequestLogSettings,
             TenantSettings,
+            TracingSettings,
         )
     )
     if key.name != "namenode_principal"

@@ -204,8 +204,13 @@ async def test_each_request_is_logged_with_its_id(tmp_path: Path) -> None:
     assert "secret" not in log.read_text()
 
 
-async def test_a_trace_is_logged_and_goes_to_the_namenode_as_it_came(tmp_path: Path) -> None:
-    """The proxy takes no part in it, whether it is valid or not."""
+@pytest.mark.parametrize("tracing", ["false", "true"])
+async def test_a_trace_is_logged_and_goes_to_the_namenode_as_it_came(
+    tracing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it is valid or not, and whether the proxy makes spans of it or not."""
+    monkeypatch.setenv("NNCACHE_TRACING", tracing)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://{free_address()}")
     log = tmp_path / "access"
     valid, broken = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00-XYZ-1"
     async with FakeNameNode() as namenode:

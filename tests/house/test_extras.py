@@ -1,10 +1,13 @@
 """What runs without the extras: the service, and the demo in the environment that `make demo` makes."""
 
+import json
 import re
 import subprocess
 import sys
 import tomllib
 from importlib import metadata
+
+import pytest
 
 from tests.house.tree import ROOT
 
@@ -48,3 +51,25 @@ def test_the_demo_starts_without_any_extra() -> None:
     code = f"import sys; sys.modules.update(dict.fromkeys({hidden!r})); import {', '.join(STARTS)}"
     done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("is_on", [False, True])
+def test_opentelemetry_is_loaded_only_for_spans(*, is_on: bool) -> None:
+    """A proxy that makes none costs the memory and the start of none."""
+    flags = {"namenode_http": ("127.0.0.1:1",), "namenode_rpc": ("127.0.0.1:2",), "tracing": is_on}
+    code = f"""
+import asyncio, json, sys
+from nncache.clock import boottime
+from nncache.daemons.proxy_wiring import ProxySystem
+from nncache.settings.commands import PROXY, load_settings
+from nncache.settings.federation import Federation
+
+async def build():
+    ProxySystem(Federation.of_one(load_settings(PROXY, None, {flags!r})), boottime)
+
+asyncio.run(build())
+print(json.dumps("opentelemetry" in sys.modules))
+"""
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) is is_on

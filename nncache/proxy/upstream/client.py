@@ -19,6 +19,7 @@ from nncache.proxy.errors import ProxyError, ReplyTooLargeError
 from nncache.proxy.headers import reply_headers
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import (
+    CallSent,
     Decorate,
     Headers,
     RequestHead,
@@ -105,6 +106,10 @@ class Upstream:
                 await self._login.__aexit__(None, None, None)
         self._connections.close()
 
+    def follow(self, call_sent: CallSent) -> None:
+        """Have calls followed that are sent for clients' requests."""
+        self._connections.call_sent = call_sent
+
     def stats(self) -> ForwardStats:
         """Return the figures so far."""
         counts, connections = self._asking.counts, self._connections.counts()
@@ -124,15 +129,20 @@ class Upstream:
             secure_cookies_removed=self.cookies.removed,
         )
 
-    async def fetch(self, head: RequestHead, begun: Begun | None = None) -> UpstreamReply:
+    async def fetch(
+        self, head: RequestHead, begun: Begun | None = None, *, is_followed: bool = True
+    ) -> UpstreamReply:
         """Make a call without a body, or go on with one that was sent, and return its whole reply, at most 1 MiB of it.
+
+        It `is_followed` if it is for a client's request.
 
         Raises:
             UpstreamError: no NameNode gave a reply, or it was larger.
             OverloadedError: no connection became free in time.
         """
+        sent = None if begun is None else begun.take()
         answer = await self._asking.ask(
-            UpstreamCall(head, wanted_bytes=MAX_FETCHED_BYTES, begun=None if begun is None else begun.take())
+            UpstreamCall(head, wanted_bytes=MAX_FETCHED_BYTES, is_followed=is_followed, begun=sent)
         )
         try:
             exchange = answer.exchange
@@ -161,7 +171,8 @@ class Upstream:
         connection = self._connections.acquire_kept(active, holder)
         if connection is None:
             return None
-        return DirectExchange(connection, self._connections, text, reader, self._asking.term_of, self._clock)
+        term_of, clock = self._asking.term_of, self._clock
+        return DirectExchange(connection, self._connections, head, text, reader, term_of, clock)
 
     def send(self, exchange: DirectExchange) -> bool:
         """Send what was prepared; whether it could be sent."""
@@ -205,6 +216,9 @@ class Upstream:
             response = self._response_to(request, answer.exchange, settled, decorate(settled))
             await self._pass_on(request, answer, response)
             return response
+        except ProxyError as error:
+            await answer.close(error)
+            raise
         finally:
             await answer.close()
 
@@ -253,6 +267,7 @@ class Upstream:
             _LOG.warning("A reply to %s broke off: %s", request.peer, exc)
             self._broken_replies += 1
             response.cut()
+            await answer.close(exc)
 
     async def _write(self, answer: UpstreamResponse, response: RawResponse, part: bytes) -> None:
         with answer.waiting_for_client(response.cut, response.spent_s):

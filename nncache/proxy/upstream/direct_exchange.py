@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from nncache.hadoop.election_view import NameNode
 from nncache.net.http1.reply import ReplyError, ReplyHead
 from nncache.proxy.headers import passed_on
-from nncache.proxy.messages import NO_TERM, UpstreamReply
+from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
 from nncache.proxy.upstream.namenode_protocol import Progress
 from nncache.proxy.upstream.pool import Connection, Connections
 
@@ -63,12 +63,13 @@ class DirectExchange:
         D2  The connection is given back, ended or handed over exactly once.
     """
 
-    __slots__ = ("_clock", "_connection", "_connections", "_reader", "_request", "_term", "_term_of")
+    __slots__ = ("_clock", "_connection", "_connections", "_head", "_reader", "_request", "_term", "_term_of")
 
     def __init__(
         self,
         connection: Connection,
         connections: Connections,
+        head: RequestHead,
         request: bytes,
         reader: "DirectCall",
         term_of: Callable[[NameNode], int],
@@ -76,7 +77,8 @@ class DirectExchange:
     ) -> None:
         self._connection: Connection | None = connection  # None: given back, ended or handed over
         self._connections = connections
-        self._request = request
+        self._head = head
+        self._request = request  # the same as it goes on the wire
         self._reader: DirectCall | None = reader
         self._term_of = term_of
         self._term = term_of(connection.namenode)  # when it is sent
@@ -92,6 +94,7 @@ class DirectExchange:
         except ConnectionResetError:
             self.abandon()
             return False
+        self._connections.sent(connection, self._head)
         protocol = connection.protocol
         protocol.on_whole, protocol.on_progress = self._take, self._look
         self._connections.late.expect(self.is_late, connection.loop, PATIENCE_S)
@@ -129,7 +132,7 @@ class DirectExchange:
         """Give the connection back, then have the reply read."""
         self._release()
         reader, self._reader = self._reader, None
-        self._connections.release(connection, reusable=True)
+        self._connections.release(connection, reusable=True, status=head.status)
         if reader is not None:
             reader.replied(self._reply(connection.namenode, head, body))
 

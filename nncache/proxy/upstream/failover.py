@@ -65,6 +65,7 @@ class UpstreamCall:
         is_read: asking again has no effect but another answer.
         wanted_bytes: of the reply's body, read before the call counts as answered.
         only_json: read them only if they are JSON.
+        is_followed: it is for a client's request (`nncache.proxy.messages.CallSent`).
         is_pending: it was sent, and what came of it is not known (yet).
         silent: NameNodePool that took it and gave no answer in time; none of them is asked a second time.
         silence: how the last of them is told of.
@@ -76,6 +77,7 @@ class UpstreamCall:
         "body",
         "cuts",
         "head",
+        "is_followed",
         "is_negotiate",
         "is_pending",
         "is_read",
@@ -96,6 +98,7 @@ class UpstreamCall:
         wanted_bytes: int,
         body: RequestBody | None = None,
         only_json: bool = False,
+        is_followed: bool = True,
         on_continue: Callable[[], None] = lambda: None,
         begun: SentCall | None = None,
     ) -> None:
@@ -103,6 +106,7 @@ class UpstreamCall:
         self.body = body
         self.wanted_bytes = wanted_bytes
         self.only_json = only_json
+        self.is_followed = is_followed
         self.on_continue = on_continue  # told when the NameNode wants the body
         self.begun = begun  # the head was sent on it already
         self.is_read = head.method in _READ_METHODS
@@ -167,10 +171,10 @@ class UpstreamResponse:
         """Mark that nothing happens until the client does its part; see `Connection.waiting_for_client`."""
         return self._connection.waiting_for_client(cut, spent_s)
 
-    async def close(self) -> None:
+    async def close(self, error: BaseException | None = None) -> None:
         """Give the connection back, or end it when the call is not over; also if this is cancelled.
 
-        Once is enough.
+        Once is enough. The error is what ended the call.
         """
         if self._is_closed:
             return
@@ -181,7 +185,10 @@ class UpstreamResponse:
                 # It may be reading from the client, and there must be only one who does.
                 await asyncio.wait([self._sending])
         finally:
-            self._connections.release(self._connection, reusable=self.exchange.is_reusable)
+            exchange = self.exchange
+            self._connections.release(
+                self._connection, reusable=exchange.is_reusable, status=exchange.status, error=error
+            )
 
 
 class FailoverClient:
@@ -293,6 +300,8 @@ class FailoverClient:
         try:
             if begun is None:
                 exchange.send_head()
+                if call.is_followed:
+                    self._connections.sent(connection, head)
             call.is_pending = True
             call.sent += 1
             if call.is_negotiate:
@@ -304,8 +313,8 @@ class FailoverClient:
             if exchange.is_json or not call.only_json:
                 await exchange.receive_start(call.wanted_bytes)
             call.is_pending = False
-        except BaseException:
-            await answer.close()
+        except BaseException as error:
+            await answer.close(error)
             raise
         answer.term = term if term == self.term_of(namenode) else NO_TERM
         return answer

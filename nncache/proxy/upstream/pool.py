@@ -15,6 +15,7 @@ from nncache.net.shares import holder_of
 from nncache.net.tls_failure import why_no_tls
 from nncache.proxy.errors import NotSentError, OverloadedError
 from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import CallEnded, CallSent, RequestHead
 from nncache.proxy.upstream.late_replies import LateReplies
 from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
 from nncache.proxy.upstream.permits import Permits
@@ -30,11 +31,13 @@ class Connection:
 
     Attributes:
         holder: under which name the client has it (`nncache.net.shares.holder_of`); "" while it is idle.
+        call_ended: called when it is given back; None: no one follows its call.
     """
 
     __slots__ = (
         "_clock",
         "_waits",
+        "call_ended",
         "holder",
         "idle_since",
         "loop",
@@ -53,6 +56,7 @@ class Connection:
         self.protocol = protocol
         self.idle_since = 0.0  # local time at which it was given back
         self.holder = ""
+        self.call_ended: CallEnded | None = None
         self._clock = clock
         self._waits: dict[Callable[[], None], float] = {}  # since when, by what gives the client up
         self.loop = loop
@@ -147,6 +151,7 @@ class Connections:
 
     Attributes:
         late: what waits for a reply for a while only.
+        call_sent: follows calls; None: no one does.
 
     Invariants:
         I1  For each NameNode, in use + idle <= upstream_connections.
@@ -161,6 +166,7 @@ class Connections:
         self._web = web
         self._clock = clock
         self.late = LateReplies()
+        self.call_sent: CallSent | None = None
         self._lanes: dict[NameNode, _Lane] = {}
         self._lane_asked_last: _Lane | None = None
         self._opened = 0
@@ -206,8 +212,18 @@ class Connections:
         lane.lent.add(connection)
         return connection
 
-    def release(self, connection: Connection, *, reusable: bool) -> None:
-        """Take a lent connection back; keep it if it may serve another call."""
+    def sent(self, connection: Connection, head: RequestHead) -> None:
+        """Take note of a call of a client that was sent on a connection."""
+        if self.call_sent is not None:
+            connection.call_ended = self.call_sent(head, connection.namenode)
+
+    def release(
+        self, connection: Connection, *, reusable: bool, status: int = 0, error: BaseException | None = None
+    ) -> None:
+        """Take a lent connection back; keep it if it may serve another call. The others are as of `CallEnded`."""
+        if (call_ended := connection.call_ended) is not None:
+            connection.call_ended = None
+            call_ended(status, error)
         lane = self._lane(connection.namenode)
         lane.lent.remove(connection)
         lane.permits.give_back(connection.holder)

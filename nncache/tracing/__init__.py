@@ -1,0 +1,1 @@
+"""Spans of calls to NameNodes, for OpenTelemetry. (nncache/tracing/)"""
