@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 PYTHON=${PYTHON:-python3}
 SITE=${SITE:-https://nncache.example.com}
 SOURCE=${SOURCE:-$SITE/source}
-EXTRAS=dns,kerberos # of what the wheelhouse and the packages hold; advise's PySpark is 400 MB, and is not in it
+EXTRAS=dns,kerberos,otel # of what the wheelhouse and the packages hold; advise's PySpark is 400 MB, and is not in it
 HELM=helm.sh/helm/v3/cmd/helm@v3.21.4
 export GOBIN=$PWD/build/release/bin GOFLAGS=-mod=mod
 build=$PWD/build/release dist=$PWD/dist

@@ -131,8 +131,8 @@ fresh wheelhouse
 tar -x -C "$root/tmp" -f "$dist/nncache-$version"-wheelhouse-*.tar
 chroot "$root" useradd --system nncache
 offline python3 -m venv /opt/nncache
-offline /opt/nncache/bin/pip install --quiet --no-index --find-links /tmp/wheelhouse "nncache[dns,kerberos]"
-offline /opt/nncache/bin/python -c 'import dns, gssapi'
+offline /opt/nncache/bin/pip install --quiet --no-index --find-links /tmp/wheelhouse "nncache[dns,kerberos,otel]"
+offline /opt/nncache/bin/python -c 'import dns, gssapi, opentelemetry.sdk'
 settings >"$root/tmp/nncache.toml"
 serves wheelhouse /opt/nncache/bin/nncache proxy --config /tmp/nncache.toml
 
@@ -164,7 +164,7 @@ grep -q '^# changed by the operator' "$conf" || fail 'the upgrade lost the setti
 [ "$(offline nncache --version)" = "nncache, version $version" ] || fail 'another version after the upgrade'
 say 'deb: an upgrade keeps changed settings'
 offline nncache dns --help >/dev/null
-offline /usr/lib/nncache/bin/python -c 'import dns, gssapi'
+offline /usr/lib/nncache/bin/python -c 'import dns, gssapi, opentelemetry.sdk'
 # shellcheck disable=SC2046 # its words are separate arguments
 serves deb $(of_unit)
 mkdir -p "$root/var/log/nncache"
