@@ -1,7 +1,7 @@
 """Plain reads that are forwarded as bytes: the same replies as ever, whatever happens meanwhile."""
 
 import asyncio
-from typing import Any, cast
+from typing import cast
 from urllib.parse import quote
 
 import pytest
@@ -17,7 +17,6 @@ from nncache.proxy.targets import is_webhdfs
 from tests.hadoop.made_credentials import token
 from tests.proxy.direct_fixture import (
     BODY,
-    HEAD,
     LIST,
     LISTED,
     NOT_FOUND,
@@ -46,25 +45,6 @@ async def test_a_read_needs_no_task() -> None:
         assert s.upstream.stats().calls == s.server.requests == s.front_end.traffic.stats().total == 4
         assert s.front_end.stats().forwarded == {"operation": 4}
         assert s.is_quiet
-
-
-@pytest.mark.parametrize(
-    "reply", [LISTED, NOT_FOUND, HEAD + b"Transfer-Encoding: chunked\r\n\r\n22\r\n%b\r\n0\r\n\r\n" % BODY]
-)
-@pytest.mark.parametrize(
-    "request_", [LIST, STATUS, LIST.replace(b"Host", b"X-Forwarded-For: 1.2.3.4\r\nhost")]
-)
-async def test_both_ways_give_the_same_bytes(request_: bytes, reply: bytes) -> None:
-    """To the client and to the NameNode."""
-    got: list[tuple[Any, ...]] = []
-    for is_direct in (True, False):
-        async with RawNameNode(says(reply)) as namenode, direct_fixture(namenode, is_direct=is_direct) as s:
-            await s.learn(request_)
-            async with s.client() as client:
-                client.send(request_)
-                got.append(((await client.reply()), namenode.heads[-1]))
-            assert bool(s.calls.requests) is is_direct
-    assert got[0] == got[1]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from nncache.proxy import outcomes
 from nncache.proxy.traffic import Result
 from nncache.proxy.upstream import direct_exchange
 from tests.proxy.direct_fixture import DirectScene, Held, direct, direct_fixture, under_way
-from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK, fails
+from tests.proxy.doubles import FILE, STANDBY, fails
 from tests.proxy.wire import RawClient, RawNameNode, cuts, limits_of_tests, reset, says, until
 
 FIELDS = b"Host: nn\r\nAccept: */*\r\n\r\n"
@@ -33,7 +32,7 @@ def http(status: bytes, body: bytes) -> bytes:
 
 
 GONE = http(b"404 Not Found", render_missing("/kept/f"))
-IS_FILE, IS_DIRECTORY = http(b"200 OK", FILE), http(b"200 OK", DIRECTORY)
+IS_FILE = http(b"200 OK", FILE)
 
 
 async def test_a_miss_needs_no_parser_and_is_kept() -> None:
@@ -51,45 +50,6 @@ async def test_a_miss_needs_no_parser_and_is_kept() -> None:
         assert stats.forwarded == {"miss": 2}
         assert s.upstream.stats().calls == len(namenode.heads) == 2
         assert s.is_quiet
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        GONE,
-        IS_DIRECTORY,
-        http(b"200 OK", SYMLINK),
-        http(b"403 Forbidden", DENIED),
-        http(b"404 Not Found", b"{}"),
-        http(b"500 Server Error", b"{}"),
-        GONE.replace(b"X-Frame", b'Set-Cookie: hadoop.auth="u=joe&p=joe&t=simple&e=1&s=x"\r\nX-Frame'),
-    ],
-)
-@pytest.mark.parametrize("request_", [ASK, FRESH])
-async def test_both_ways_give_the_same(request_: bytes, reply: bytes) -> None:
-    """To the client, to the NameNode, and in the cache: the next reader is told the same."""
-    got: list[tuple[Any, ...]] = []
-    for is_direct in (True, False):
-        async with RawNameNode(says(reply)) as namenode, direct_fixture(namenode, is_direct=is_direct) as s:
-            await s.learn(request_.replace(b"/f?", b"/other?"))
-            reported = [await s.ask(request_)]
-            reported[0].all(b"Date")
-            if request_ is not FRESH:
-                reported.append(await s.ask(request_))
-            said = [(each.line, each.fields_but_the_time, each.body) for each in reported]
-            stats = s.front_end.stats()
-            got.append(
-                (
-                    said,
-                    namenode.heads,
-                    s.front_end.traffic.stats().of(Result.STORED),
-                    stats.forwarded,
-                    stats.fetches,
-                    s.cache.store.entries,
-                )
-            )
-            assert bool(s.calls.requests) is (is_direct and b"403" not in reply)
-    assert got[0] == got[1]
 
 
 async def test_a_file_is_kept_once_the_namenode_says_that_it_is_closed() -> None:
