@@ -64,14 +64,6 @@ def test_nobody_is_active_before_everyone_was_asked() -> None:
     assert term_of(view) == 1
 
 
-def test_it_is_confirmed_as_of_the_oldest_answer() -> None:
-    """The one that was asked longest ago bounds what is known."""
-    view = pair()
-    assert view.confirmed_as_of == 10.0
-    view.answered(A, 12.0, ACTIVE)
-    assert view.confirmed_as_of == 10.5
-
-
 def test_a_standby_that_cannot_be_reached_does_not_matter() -> None:
     """One unanswered probe and it is left out; nothing waits for it."""
     view = pair()
@@ -151,15 +143,6 @@ def test_an_answer_that_comes_late_is_ignored() -> None:
     view.answered(A, 12.0, STANDBY)
     view.answered(A, 11.0, ACTIVE)
     assert view.active is None
-
-
-def test_an_observer_is_not_active() -> None:
-    """It answers reads, and may lag behind."""
-    view = ElectionView((A, B))
-    view.answered(A, 10.0, says(HaState.OBSERVER))
-    view.answered(B, 10.0, ACTIVE)
-    assert view.active is not None
-    assert view.active.namenode == B
 
 
 def test_it_tells_who_can_be_reached() -> None:
@@ -343,22 +326,9 @@ def test_reads_go_to_the_one_that_became_active_last() -> None:
     assert claimant_of(view) == A
 
 
-def test_transitions_distinguish_two_that_began_active() -> None:
-    """What was not seen cannot be known but by the NameNodes' clocks."""
-    view = ElectionView((A, B))
-    view.answered(A, 10.0, says(HaState.ACTIVE, transition=7))
-    view.answered(B, 10.0, says(HaState.ACTIVE, transition=8))
-    assert claimant_of(view) == B
-
-
 def claim(after: float, by: float, transition_ms: int = 0) -> Claim:
     """Make a claim of which this is known."""
     return Claim(life=(1, transition_ms), after=after, by=by)
-
-
-def test_no_claim_is_latest_of_none() -> None:
-    """Nobody says that they are active."""
-    assert latest_of({}) is None
 
 
 def test_what_was_seen_beats_the_clocks_of_the_namenodes() -> None:
