@@ -1,0 +1,148 @@
+"""A pair of NameNodes and all that can happen to them."""
+
+import asyncio
+import copy
+from collections.abc import Callable, Mapping
+
+from nncache.hadoop.election_view import HaState
+from nncache.invalidation.consumer import Consumer
+from nncache.invalidation.direct import DirectInotifyEventInputStream
+from tests.invalidation.fakes import FakeNameNode, FakePool
+from tests.invalidation.judge import Judge
+from tests.invalidation.virtual_time import clock, until
+from tests.setup import channel_setup
+
+
+class Simulation:
+    """Two NameNodes over a shared log, writers, the pool and a consumer on the direct channel.
+
+    One thing never happens here, the named exception of Bounded: an old active that still believes in itself
+    while the new one can't be asked. To fence the old one is HDFS's business.
+    """
+
+    def __init__(self) -> None:
+        first = FakeNameNode("nn1")
+        first.unlink("/0")
+        self.namenodes = (first, FakeNameNode("nn2", first.log, active=False))
+        self.active = first  # the one that takes writes
+        self.judge = Judge(clock)
+        self.pool = FakePool(clock, *self.namenodes)
+        self._writes = 0
+
+    @property
+    def other(self) -> FakeNameNode:
+        """The one that takes no writes."""
+        return self.namenodes[self.active is self.namenodes[0]]
+
+    def write(self, how_many: int) -> None:
+        """Change something and acknowledge it."""
+        for _ in range(how_many):
+            self._writes += 1
+            path = f"/{self._writes}"
+            self.active.unlink(path)
+            self.judge.acknowledge(path)
+
+    def fail_over(self) -> None:
+        """Make the other one active in an orderly way."""
+        self.fence()
+        self.active.state = HaState.STANDBY
+        self._promote_other()
+
+    def split(self) -> None:
+        """Make the other one active while the old one, cut off from the log, still believes in itself."""
+        self.fence()
+        old = self.active
+        self.other.answers_jmx = True
+        self._promote_other()
+        old.log = copy.deepcopy(old.log)
+
+    def fence(self) -> None:
+        """Let the old one notice."""
+        self.other.state, self.other.log = HaState.STANDBY, self.active.log
+
+    def purge(self) -> None:
+        """Keep the last transaction alone."""
+        self.active.log.first_kept = self.active.log.end
+
+    def fall_silent(self, which: int) -> None:
+        """Let the web pages of one of them be silent."""
+        namenode = self.namenodes[which % 2]
+        is_split = self.other.state is HaState.ACTIVE
+        namenode.answers_jmx = is_split and namenode is self.active
+
+    def become_unreachable(self) -> None:
+        """Cut the RPC port off."""
+        self.active.is_reachable = False
+        self.active.cut()
+
+    def set_pages(self, events: int) -> None:
+        """Limit the pages."""
+        for namenode in self.namenodes:
+            namenode.max_events = events
+
+    def set_speed(self, call_takes_s: float) -> None:
+        """Let each call take its time."""
+        for namenode in self.namenodes:
+            namenode.takes_s = call_takes_s
+
+    def under_a_call(self, act: Callable[[FakeNameNode], None]) -> None:
+        """Let it happen between a call and its reply."""
+        namenode = self.active
+        namenode.during_call = lambda: act(namenode)
+
+    def end_outages(self) -> None:
+        """Let everybody answer."""
+        for namenode in self.namenodes:
+            namenode.is_reachable = namenode.answers_jmx = True
+
+    def heal(self) -> None:
+        """End all troubles."""
+        self.fence()
+        self.end_outages()
+        self.set_pages(1000)
+        self.set_speed(0.0005)
+
+    async def tell(self, history: list[tuple[str, int, float]]) -> None:
+        """Let a history of (act, number, pause) happen, heal the world, and see that coverage comes back."""
+        stream = DirectInotifyEventInputStream(channel_setup(self.pool, clock))
+        consumer = Consumer(self.judge, stream, clock, chance=lambda: 0.5)
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(consumer.run()), tasks.create_task(self.pool.run())]
+            for act, number, pause_s in history:
+                ACTS[act](self, number)
+                await asyncio.sleep(pause_s)
+            self.heal()
+            healed_at = clock()
+            await until(lambda: self.judge.fresh_as_of > healed_at)
+            for task in running:
+                task.cancel()
+        assert not self.judge.wrongs
+
+    def _promote_other(self) -> None:
+        other = self.other
+        other.state, other.log = HaState.ACTIVE, self.active.log
+        other.transition_ms += 1
+        self.active = other
+        other.write()
+
+
+ACTS: Mapping[str, Callable[[Simulation, int], object]] = {
+    "write": lambda simulation, number: simulation.write(number),
+    "write without an event": lambda simulation, _: simulation.active.write(),
+    "fail over": lambda simulation, _: simulation.fail_over(),
+    "split": lambda simulation, _: simulation.split(),
+    "fence": lambda simulation, _: simulation.fence(),
+    "restart": lambda simulation, _: simulation.active.restart(),
+    "cut": lambda simulation, _: simulation.active.cut(),
+    "cut under a call": lambda simulation, _: simulation.under_a_call(FakeNameNode.cut),
+    "restart under a call": lambda simulation, _: simulation.under_a_call(FakeNameNode.restart),
+    "write under a call": lambda simulation, _: simulation.under_a_call(lambda _: simulation.write(1)),
+    "become unreachable": lambda simulation, _: simulation.become_unreachable(),
+    "fall silent": lambda simulation, number: simulation.fall_silent(number),
+    "end outages": lambda simulation, _: simulation.end_outages(),
+    "purge": lambda simulation, _: simulation.purge(),
+    "small pages": lambda simulation, number: simulation.set_pages(number),
+    "slow": lambda simulation, number: simulation.set_speed(0.02 * number),
+    "probe": lambda simulation, _: simulation.pool.probe(),
+}
+"""What can happen, by name; the number says how much or which."""
