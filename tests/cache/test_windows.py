@@ -323,7 +323,7 @@ def test_of_alternatives_the_one_that_is_written_ends_both(windows: TwoStepWindo
     either = Writer(alternatives=("/a/e", "/a/f"))
     for path in either.alternatives:
         begin(windows, path, writer=either)
-    windows.closed("/a/f")  # of an earlier write
+    written(windows, "/a/f", 50)  # by an earlier write
     windows.opened("/a/e", 51)
     windows.closed("/a/f")
     assert windows.open == 2
