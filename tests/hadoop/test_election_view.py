@@ -128,15 +128,6 @@ def test_away_and_back_is_a_new_term() -> None:
     assert term_of(view) == 2
 
 
-def test_a_demotion_that_was_seen_ends_the_term() -> None:
-    """Even if the time of the transition should not move."""
-    view = pair()
-    view.answered(A, 12.0, STANDBY)
-    assert view.active is None
-    view.answered(A, 13.0, ACTIVE)
-    assert term_of(view) == 2
-
-
 def test_an_answer_that_comes_late_is_ignored() -> None:
     """Answers count in the order of their questions."""
     view = pair()
@@ -175,17 +166,6 @@ def probe(as_of: float, txid: int, asked_at: float, term: int = 1) -> Probe:
 def last_probe_of(view: ElectionView) -> Probe | None:
     """Return what is known now."""
     return view.last_probe
-
-
-def test_a_single_namenode_confirms_its_own_log() -> None:
-    """Bounded: as of its own probe; the log was asked about later, so nothing acknowledged before is beyond it."""
-    view = ElectionView((A,))
-    assert last_probe_of(view) is None
-    view.answered(A, 10.0, wrote(100, 10.0))
-    assert view.last_probe == probe(10.0, 100, 10.0)
-    view.answered(A, 11.0, wrote(120, 11.0))
-    assert last_probe_of(view) == probe(11.0, 120, 11.0)
-    assert view.contradictions == 0
 
 
 def test_it_is_known_as_of_the_oldest_answer() -> None:
@@ -250,23 +230,6 @@ def test_a_standby_that_answered_later_may_be_ahead() -> None:
     view.answered(B, 10.0, wrote(105, 10.0, state=HaState.STANDBY))
     view.answered(A, 10.0, wrote(100, 10.0), others_had=0)
     assert (view.last_probe, view.contradictions) == (probe(10.0, 100, 10.0), 0)
-
-
-def test_what_was_known_of_another_term_is_worth_nothing() -> None:
-    """GapFlush: a restarted log may have lost what was written; silence, and two that claim, prove nothing."""
-    view = ElectionView((A,))
-    view.answered(A, 10.0, wrote(100, 10.0))
-    view.answered(A, 11.0, says(HaState.ACTIVE, started=2))
-    assert (term_of(view), view.last_probe) == (2, None)
-    view.answered(A, 12.0, wrote(90, 12.0, started=2))
-    assert view.last_probe == probe(12.0, 90, 12.0, term=2)
-    view.failed(A)
-    assert view.last_probe is not None
-    view.failed(A)
-    assert term_of(view) is None
-    assert last_probe_of(view) is None
-    view.answered(A, 13.0, wrote(95, 13.0, started=2))
-    assert view.last_probe == probe(13.0, 95, 13.0, term=2)
 
 
 def test_which_namespace_it_serves_may_be_said_later() -> None:
