@@ -17,7 +17,6 @@ from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import ENDINGS_AT_A_TURN, Server
-from nncache.proxy.errors import NoActiveNameNodeError
 from tests.patience import HANG_S
 from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import GET, RawClient, limits_of_tests, read_body, serving, until
@@ -212,20 +211,6 @@ async def test_stopping_has_a_deadline() -> None:
         await server.stop()
         assert await client.rest() == b""
     assert boottime() - began < HANG_S
-
-
-async def test_an_error_of_ours_becomes_its_reply() -> None:
-    """The connection goes on where the error allows it."""
-
-    async def handler(_: Request) -> RawResponse:
-        raise NoActiveNameNodeError("none is active")
-
-    async with serving(handler) as server, RawClient.connected(server.port) as client:
-        for _ in range(2):
-            client.send(GET)
-            reply = await client.reply()
-            assert reply.status == 503
-            assert b'"message":"nncache: none is active"' in reply.body
 
 
 async def test_a_bug_ends_one_request_only(caplog: pytest.LogCaptureFixture) -> None:
