@@ -12,7 +12,6 @@ from itertools import pairwise
 import pytest
 
 from nncache.clock import boottime
-from nncache.errors import StartError
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
@@ -246,13 +245,6 @@ async def test_a_trailer_never_becomes_a_field_of_the_next_request(reads_body: b
             reply = await client.reply()
             assert (reply.status, reply.all(b"Connection")) == (200, [])
     assert seen == [((b"Host", b"nn"), (b"Transfer-Encoding", b"chunked")), ((b"Host", b"nn"),)]
-
-
-async def test_an_address_in_use_is_one_line() -> None:
-    """It names the setting and the address."""
-    async with serving(hello) as server:
-        with pytest.raises(StartError, match=rf"^listen: 127\.0\.0\.1:{server.port}: "):
-            await server_of().start("127.0.0.1", server.port)
 
 
 @pytest.mark.parametrize("line", [b"HTTP/1.1", b"HTTP/1.0"])
