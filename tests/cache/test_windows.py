@@ -53,22 +53,6 @@ def of(*owners: str, has_right: bool = True) -> Writer:
 
 
 @pytest.mark.parametrize(
-    ("path", "topmost", "covered", "free"),
-    [
-        ("/a/b/f", None, ("/a/b/f", "/a/b/f/x", "/a/b"), ("/a/b/g", "/a", "/")),
-        ("/a/b/c/f", "/a/b", ("/a", "/a/b", "/a/b/z", "/a/b/c"), ("/a/x",)),
-    ],
-    ids=["its path, all below it, and its parent's status", "ancestors that may have to be made"],
-)
-def test_own_writes_a_window_covers_all_that_is_made(
-    windows: TwoStepWindows, path: str, topmost: str | None, covered: tuple[str, ...], free: tuple[str, ...]
-) -> None:
-    """OwnWrites: all that the redirected write makes stale, and nothing else."""
-    begin(windows, path, topmost_missing=topmost)
-    assert tuple(each for each in (*covered, *free) if windows.is_blocked(each, 1.0)) == covered
-
-
-@pytest.mark.parametrize(
     ("path", "is_followed"),
     [
         ("/w/day/_DONE", True),
@@ -167,48 +151,6 @@ def test_ancestors_that_concern_no_filter_open_no_window(
     """Of the ancestors only those count that the write may have to make."""
     begin(windows, "/w/day/a/b/c", topmost_missing=topmost, glob="/w/*/_DONE")
     assert windows.open == 0
-
-
-def test_ends_by_time(windows: TwoStepWindows) -> None:
-    """W1: without a CLOSE the window lasts as long as it was opened for."""
-    begin(windows, "/f", 0.0)
-    begin(windows, "/g", 100.0)
-    assert windows.is_blocked("/f", 599.9)
-    assert not windows.is_blocked("/f", 600.0)
-    assert windows.is_blocked("/g", 600.0)
-    windows.check()
-
-
-CLOSES: dict[str, tuple[list[int | None], list[tuple[int | None, str]], bool]] = {
-    "a CLOSE of an old writer": ([50], [(None, "/f")], False),
-    "a CLOSE after an older CREATE": ([50], [(50, "/f"), (None, "/f")], False),
-    "a CREATE alone": ([50], [(None, "/f"), (51, "/f")], False),
-    "its own CREATE and CLOSE": ([50], [(51, "/f"), (None, "/f")], True),
-    "a CLOSE of another path": ([50], [(51, "/g"), (None, "/g"), (51, "/f"), (None, "/g")], False),
-    "two writes, of which either may be closed": ([50, 50], [(51, "/f"), (None, "/f"), (None, "/f")], False),
-    "no event can be known to be newer": ([None], [(10**9, "/f"), (None, "/f")], False),
-}
-"""By what they are: the last transactions before the writes of /f, then CREATEs with theirs and CLOSEs, by path."""
-
-
-@pytest.mark.parametrize(("after_txids", "events", "is_over"), CLOSES.values(), ids=CLOSES)
-def test_a_close_ends_a_window_only_after_its_own_create(
-    windows: TwoStepWindows,
-    after_txids: list[int | None],
-    events: list[tuple[int | None, str]],
-    is_over: bool,
-) -> None:
-    """W1: else only time ends the window."""
-    for after_txid in after_txids:
-        begin(windows, "/f", after_txid=after_txid)
-    for txid, path in events:
-        if txid is None:
-            windows.closed(path)
-        else:
-            windows.opened(path, txid)
-    assert windows.is_blocked("/f", 599.9) is not is_over
-    assert not windows.is_blocked("/f", 600.0)
-    windows.check()
 
 
 def test_a_write_that_finds_no_room_covers_everything() -> None:
@@ -381,7 +323,7 @@ def test_of_alternatives_the_one_that_is_written_ends_both(windows: TwoStepWindo
     either = Writer(alternatives=("/a/e", "/a/f"))
     for path in either.alternatives:
         begin(windows, path, writer=either)
-    windows.closed("/a/f")  # of an earlier write
+    written(windows, "/a/f", 50)  # by an earlier write
     windows.opened("/a/e", 51)
     windows.closed("/a/f")
     assert windows.open == 2

@@ -12,7 +12,6 @@ from nncache.commands.audit_questions import (
     AuditReport,
     Questions,
     StatusReply,
-    active_of,
     paced,
 )
 from nncache.errors import AdminError
@@ -179,11 +178,6 @@ def test_few_wrong_paths_are_named() -> None:
         questions.ask(f"/w/{number}")
     assert questions.report.outcomes == {AuditOutcome.BEYOND: WRONG_SHOWN + 5}
     assert list(questions.report.wrong) == [f"/w/{number}" for number in range(WRONG_SHOWN)]
-
-
-def test_without_an_active_namenode_there_is_none() -> None:
-    """All may be standby for a moment."""
-    assert active_of({"namenodes": [{"http": "nn0:9870", "state": "standby"}]}) is None
 
 
 class Time:

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -226,33 +225,6 @@ def test_a_filter_that_others_may_write_is_listed_as_such(joe: Command) -> None:
     )
 
 
-def test_a_name_is_given_once(joe: Command) -> None:
-    """The refusal says whose it is."""
-    line = joe.refused("add", "--name", "joe", "--glob", "/other", "--owner", "bob")
-    assert line == (
-        f"there is a filter joe in {joe.path} already, alice's for {GLOB}: remove it first, or take another name"
-    )
-
-
-def test_of_two_who_add_one_name_at_once_one_wins(command: Command) -> None:
-    """Two administrators at two terminals."""
-    with ThreadPoolExecutor(2) as pool:
-        results = list(
-            pool.map(
-                lambda owner: command.run("add", "--name", "f", "--glob", "/a", "--owner", owner),
-                ["ann", "ben"],
-            )
-        )
-    assert sorted(result.exit_code for result in results) == [0, 1]
-    assert len(json.loads(command.must("list", "--json"))["filters"]) == 1
-
-
-def test_an_unknown_name_leads_to_the_nearest(joe: Command) -> None:
-    """Of each command that takes one."""
-    for arguments in (("show", "jo"), ("remove", "jo"), ("allow", "jo", "x"), ("deny", "jo", "x")):
-        assert joe.refused(*arguments) == f"there is no filter jo in {joe.path}; the nearest is joe"
-
-
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -464,18 +436,6 @@ def test_only_administrators_apply(command: Command) -> None:
     assert result.stdout == "filters: 0 added, 0 changed, 0 removed, 0 unchanged\n"
 
 
-def test_the_owner_denies_whom_the_file_has_allowed(command: Command) -> None:
-    """And allows others, with the commands or with HDFS's own: the list is the owner's however it was made."""
-    command.file.write_text(FILE.replace('["alice"]', '["alice", "bob"]'))
-    command.done("apply", str(command.file))
-    assert command.run("deny", "joe", "alice", user="joe").exit_code == 0
-    assert command.run("allow", "joe", "carol", user="joe").exit_code == 0
-    place = f"{command.path}/joe/subscribers/bob"
-    shell = command.cluster.fs_shell("-rm", "-r", "-skipTrash", place, user="joe")
-    assert shell.exit_code == 0, shell.stderr
-    assert command.subscribers("joe") == ["carol"]
-
-
 def test_broken_filters_are_left_alone_and_told(command: Command) -> None:
     """Exit code 1: HDFS has not what the file says, the file not what HDFS has."""
     make_directory(command.cluster, f"{command.path}/joe", "755")
@@ -550,13 +510,6 @@ def test_no_command_waits_for_the_libraries_of_another(words: tuple[str, ...], n
     subprocess.run(
         [sys.executable, "-c", code], check=True, timeout=60, stdout=subprocess.DEVNULL, env=environment
     )
-
-
-def test_cluster_hands_its_options_to_the_test_bed() -> None:
-    """Its own help, with its own options."""
-    result = CliRunner().invoke(nncache, ["cluster", "--help"])
-    assert result.exit_code == 0
-    assert "--with-zookeeper" in result.output
 
 
 def test_the_daemons_do_not_need_the_test_bed(tmp_path: Path) -> None:

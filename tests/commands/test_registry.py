@@ -266,13 +266,3 @@ def test_a_check_of_a_root_without_a_registry_fails(command: Command) -> None:
     """It could not be read."""
     command.place = ("--zookeeper", command.zookeeper, "--registry-root", "/nope")
     assert "no registry at /nope" in command.refused("check", kind=RegistryNotReadError)
-
-
-def test_a_uri_that_is_none_is_named(command: Command) -> None:
-    """It is no fault of the reader, and the end is not 0."""
-    data = encode_record(WEBHDFS).replace(b"http://h:1/webhdfs/v1", b"http://[x/")
-    command.write("/services/evil", data)
-    result = command.run("check")
-    assert result.exit_code == 1
-    assert "/services/evil" in result.output
-    assert "which is no URI" in result.output

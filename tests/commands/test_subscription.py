@@ -52,36 +52,6 @@ def unlinked(txid: int, path: str) -> Happened:
     return Happened(txid, Unlink(path))
 
 
-def test_events_are_told_in_order() -> None:
-    """Behind where it begins; the others' are not."""
-
-    async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
-        assert watcher.news() == [Position(10)]
-        fake_cluster.unlink("/joe/a", "/ann/b", "/joe/c")
-        await asyncio.sleep(0.1)
-        assert watcher.news() == [unlinked(11, "/joe/a"), unlinked(13, "/joe/c")]
-
-    play(watching(story))
-
-
-def test_a_gap_is_told_and_the_rest_follows() -> None:
-    """GapFlush: which transactions are missing, and then what comes behind them."""
-
-    async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
-        watcher.news()
-        fake_cluster.namenode.unlink("/joe/a")
-        fake_cluster.press.drop(11, 11)
-        fake_cluster.unlink("/joe/b")
-        await asyncio.sleep(0.1)
-        assert watcher.news() == [
-            Missing("transactions 11 to 11 were dropped: purged", 11, 11),
-            Position(11),
-            unlinked(12, "/joe/b"),
-        ]
-
-    play(watching(story))
-
-
 def test_gaps_in_a_row_are_left_behind() -> None:
     """Where records come and go too quickly it goes on from now, and says what it has left out."""
 

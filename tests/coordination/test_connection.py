@@ -72,14 +72,6 @@ async def ask(connection: ZooKeeperConnection) -> None:
     await (await connection.client().begin(lambda kazoo: kazoo.get_async("/a")))
 
 
-async def test_a_connection_is_counted_and_named(link: Link) -> None:
-    """Connections, sessions, and the session's id; who wants to know is told."""
-    connection = link.connection
-    assert (connection.connections, connection.sessions, connection.session_id) == (1, 1, 0xA1)
-    assert link.connected == 1
-    assert connection.is_connected
-
-
 async def test_a_session_is_taken_up_again(link: Link) -> None:
     """As long as it may live; the server is told what was seen."""
     await ask(link.connection)

@@ -18,7 +18,6 @@ from nncache.daemons.publisher_status import (
     PublisherSnapshot,
     PublisherTotals,
     status_of,
-    totals_of,
 )
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.election_view import Active, NameNode, Probe
@@ -279,11 +278,6 @@ def test_when_it_published_and_when_not() -> None:
         {"at": BOOT_AT + 105, "events_per_s": 10.0, "writes_per_s": 2.0},
         {"at": BOOT_AT + 110, "events_per_s": 0.0, "writes_per_s": 2.0},
     ]
-
-
-def test_totals_are_those_of_the_metrics() -> None:
-    """Each grows only."""
-    assert totals_of(STATS) == PublisherTotals(writes=400, events=240, polls=4_000, cost_s=0.8)
 
 
 def test_a_moment_that_never_was_is_null() -> None:

@@ -64,14 +64,6 @@ def test_nobody_is_active_before_everyone_was_asked() -> None:
     assert term_of(view) == 1
 
 
-def test_it_is_confirmed_as_of_the_oldest_answer() -> None:
-    """The one that was asked longest ago bounds what is known."""
-    view = pair()
-    assert view.confirmed_as_of == 10.0
-    view.answered(A, 12.0, ACTIVE)
-    assert view.confirmed_as_of == 10.5
-
-
 def test_a_standby_that_cannot_be_reached_does_not_matter() -> None:
     """One unanswered probe and it is left out; nothing waits for it."""
     view = pair()
@@ -136,30 +128,12 @@ def test_away_and_back_is_a_new_term() -> None:
     assert term_of(view) == 2
 
 
-def test_a_demotion_that_was_seen_ends_the_term() -> None:
-    """Even if the time of the transition should not move."""
-    view = pair()
-    view.answered(A, 12.0, STANDBY)
-    assert view.active is None
-    view.answered(A, 13.0, ACTIVE)
-    assert term_of(view) == 2
-
-
 def test_an_answer_that_comes_late_is_ignored() -> None:
     """Answers count in the order of their questions."""
     view = pair()
     view.answered(A, 12.0, STANDBY)
     view.answered(A, 11.0, ACTIVE)
     assert view.active is None
-
-
-def test_an_observer_is_not_active() -> None:
-    """It answers reads, and may lag behind."""
-    view = ElectionView((A, B))
-    view.answered(A, 10.0, says(HaState.OBSERVER))
-    view.answered(B, 10.0, ACTIVE)
-    assert view.active is not None
-    assert view.active.namenode == B
 
 
 def test_it_tells_who_can_be_reached() -> None:
@@ -192,17 +166,6 @@ def probe(as_of: float, txid: int, asked_at: float, term: int = 1) -> Probe:
 def last_probe_of(view: ElectionView) -> Probe | None:
     """Return what is known now."""
     return view.last_probe
-
-
-def test_a_single_namenode_confirms_its_own_log() -> None:
-    """Bounded: as of its own probe; the log was asked about later, so nothing acknowledged before is beyond it."""
-    view = ElectionView((A,))
-    assert last_probe_of(view) is None
-    view.answered(A, 10.0, wrote(100, 10.0))
-    assert view.last_probe == probe(10.0, 100, 10.0)
-    view.answered(A, 11.0, wrote(120, 11.0))
-    assert last_probe_of(view) == probe(11.0, 120, 11.0)
-    assert view.contradictions == 0
 
 
 def test_it_is_known_as_of_the_oldest_answer() -> None:
@@ -269,23 +232,6 @@ def test_a_standby_that_answered_later_may_be_ahead() -> None:
     assert (view.last_probe, view.contradictions) == (probe(10.0, 100, 10.0), 0)
 
 
-def test_what_was_known_of_another_term_is_worth_nothing() -> None:
-    """GapFlush: a restarted log may have lost what was written; silence, and two that claim, prove nothing."""
-    view = ElectionView((A,))
-    view.answered(A, 10.0, wrote(100, 10.0))
-    view.answered(A, 11.0, says(HaState.ACTIVE, started=2))
-    assert (term_of(view), view.last_probe) == (2, None)
-    view.answered(A, 12.0, wrote(90, 12.0, started=2))
-    assert view.last_probe == probe(12.0, 90, 12.0, term=2)
-    view.failed(A)
-    assert view.last_probe is not None
-    view.failed(A)
-    assert term_of(view) is None
-    assert last_probe_of(view) is None
-    view.answered(A, 13.0, wrote(95, 13.0, started=2))
-    assert view.last_probe == probe(13.0, 95, 13.0, term=2)
-
-
 def test_which_namespace_it_serves_may_be_said_later() -> None:
     """By the same process in the same term."""
     view = ElectionView((A,))
@@ -343,22 +289,9 @@ def test_reads_go_to_the_one_that_became_active_last() -> None:
     assert claimant_of(view) == A
 
 
-def test_transitions_distinguish_two_that_began_active() -> None:
-    """What was not seen cannot be known but by the NameNodes' clocks."""
-    view = ElectionView((A, B))
-    view.answered(A, 10.0, says(HaState.ACTIVE, transition=7))
-    view.answered(B, 10.0, says(HaState.ACTIVE, transition=8))
-    assert claimant_of(view) == B
-
-
 def claim(after: float, by: float, transition_ms: int = 0) -> Claim:
     """Make a claim of which this is known."""
     return Claim(life=(1, transition_ms), after=after, by=by)
-
-
-def test_no_claim_is_latest_of_none() -> None:
-    """Nobody says that they are active."""
-    assert latest_of({}) is None
 
 
 def test_what_was_seen_beats_the_clocks_of_the_namenodes() -> None:

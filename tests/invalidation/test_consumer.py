@@ -33,7 +33,6 @@ from nncache.invalidation.stream import (
     Transactions,
     load_stream_class,
 )
-from nncache.net.setting_error import SettingError
 from tests.invalidation.fakes import FakePool, RecordingSink
 from tests.invalidation.virtual_time import clock, until
 from tests.setup import channel_setup
@@ -340,15 +339,6 @@ class CountdownStream(InotifyEventInputStream):
 def test_the_built_in_channel_has_a_short_name() -> None:
     """`direct` needs no module's name."""
     assert load_stream_class(DIRECT) is DirectInotifyEventInputStream
-
-
-def test_any_other_channel_is_named_by_module_and_class() -> None:
-    """Channels are pluggable."""
-    assert load_stream_class("tests.invalidation.test_consumer:CountdownStream") is CountdownStream
-    with pytest.raises(
-        SettingError, match=r"^channel: kafka: must be direct, feed, zookeeper or package\.module:Class"
-    ):
-        load_stream_class("kafka")
 
 
 async def test_a_run_is_a_context_and_an_iterator() -> None:

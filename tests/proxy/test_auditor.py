@@ -148,20 +148,6 @@ async def test_a_change_between_answer_and_question_is_no_fault() -> None:
     assert s.outcomes == {AuditOutcome.CHANGED: 1}
 
 
-async def test_proof_of_an_earlier_moment_proves_nothing() -> None:
-    """The change came after it."""
-    async with fixture() as s:
-        await s.differ()
-        s.cache.cover(s.clock.now - 0.05, 101)
-        s.signal.moved()
-        await turns()
-        assert s.outcomes == {}
-        s.cache.apply(Touched(PATH), s.clock.now, 102)
-        s.cover()
-        await turns()
-    assert s.outcomes == {AuditOutcome.CHANGED: 1}
-
-
 async def test_a_cache_that_misses_a_change_is_found(caplog: pytest.LogCaptureFixture) -> None:
     """With the path in the log, and no flood of it."""
     async with fixture(is_broken=True) as s:

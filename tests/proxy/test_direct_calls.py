@@ -1,7 +1,7 @@
 """Plain reads that are forwarded as bytes: the same replies as ever, whatever happens meanwhile."""
 
 import asyncio
-from typing import Any, cast
+from typing import cast
 from urllib.parse import quote
 
 import pytest
@@ -17,7 +17,6 @@ from nncache.proxy.targets import is_webhdfs
 from tests.hadoop.made_credentials import token
 from tests.proxy.direct_fixture import (
     BODY,
-    HEAD,
     LIST,
     LISTED,
     NOT_FOUND,
@@ -49,25 +48,6 @@ async def test_a_read_needs_no_task() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", [LISTED, NOT_FOUND, HEAD + b"Transfer-Encoding: chunked\r\n\r\n22\r\n%b\r\n0\r\n\r\n" % BODY]
-)
-@pytest.mark.parametrize(
-    "request_", [LIST, STATUS, LIST.replace(b"Host", b"X-Forwarded-For: 1.2.3.4\r\nhost")]
-)
-async def test_both_ways_give_the_same_bytes(request_: bytes, reply: bytes) -> None:
-    """To the client and to the NameNode."""
-    got: list[tuple[Any, ...]] = []
-    for is_direct in (True, False):
-        async with RawNameNode(says(reply)) as namenode, direct_fixture(namenode, is_direct=is_direct) as s:
-            await s.learn(request_)
-            async with s.client() as client:
-                client.send(request_)
-                got.append(((await client.reply()), namenode.heads[-1]))
-            assert bool(s.calls.requests) is is_direct
-    assert got[0] == got[1]
-
-
-@pytest.mark.parametrize(
     "request_",
     [
         LIST.replace(b"/d?", b"/../../jmx?"),
@@ -96,16 +76,6 @@ async def test_what_needs_more_than_one_look_has_a_task(request_: bytes) -> None
             assert s.calls.requests == 0
 
 
-async def test_reads_follow_each_other_on_a_connection() -> None:
-    """After some plain calls in a row."""
-    async with RawNameNode(says(LISTED)) as namenode, direct_fixture(namenode) as s, s.client() as client:
-        for _ in range(10):
-            client.send(LIST)
-            assert (await client.reply()).body == BODY
-        assert s.calls.requests > 4
-        assert s.server.requests == len(namenode.heads) == 10
-
-
 @given(
     st.text("/wf.%2@:é", max_size=12).map(quote),
     st.lists(
@@ -122,21 +92,6 @@ def test_strict_and_loose_readers_agree(tail: str, query: list[str]) -> None:
         assert why_not_asked(call) is Bypass.NOT_PLAIN
         assert claimed_caller(call) == claimed_caller(plain)
         assert is_webhdfs(target)
-
-
-async def test_limits_of_calls_hold() -> None:
-    """A call beyond them is refused by the ordinary path, and counted once."""
-    limits = limits_of_tests(max_calls_per_s_per_caller=1.0, call_burst_s=3.0)
-    async with direct(says(LISTED), limits=limits) as (s, _):
-        async with s.client() as client:
-            statuses = []
-            for _ in range(5):
-                client.send(LIST)
-                statuses.append((await client.reply()).status)
-        assert statuses == [200, 200, 429, 429, 429]
-        assert s.front_end.stats().calls_refused == {"max_calls_per_s_per_caller": 3}
-        assert s.calls.requests == 2
-        assert s.is_quiet
 
 
 class Unread:

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import pytest
 
@@ -12,14 +11,13 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy import outcomes
 from nncache.proxy.traffic import Result
 from nncache.proxy.upstream import direct_exchange
-from tests.proxy.direct_fixture import DirectScene, Held, direct, direct_fixture, under_way
-from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK, fails
-from tests.proxy.wire import RawClient, RawNameNode, cuts, limits_of_tests, reset, says, until
+from tests.proxy.direct_fixture import DirectScene, Held, direct, under_way
+from tests.proxy.doubles import FILE, fails
+from tests.proxy.wire import RawClient, cuts, limits_of_tests, reset, says, until
 
 FIELDS = b"Host: nn\r\nAccept: */*\r\n\r\n"
 ASK = b"GET /webhdfs/v1/kept/f?op=GETFILESTATUS&user.name=joe HTTP/1.1\r\n" + FIELDS
 OTHER = ASK.replace(b"/f?", b"/other?")
-FRESH = ASK.replace(b"Accept: */*", b"Cache-Control: no-cache")
 STORED = [b"nncache; fwd=miss; stored"]
 MISS = [b"nncache; fwd=miss"]
 
@@ -33,7 +31,7 @@ def http(status: bytes, body: bytes) -> bytes:
 
 
 GONE = http(b"404 Not Found", render_missing("/kept/f"))
-IS_FILE, IS_DIRECTORY = http(b"200 OK", FILE), http(b"200 OK", DIRECTORY)
+IS_FILE = http(b"200 OK", FILE)
 
 
 async def test_a_miss_needs_no_parser_and_is_kept() -> None:
@@ -51,45 +49,6 @@ async def test_a_miss_needs_no_parser_and_is_kept() -> None:
         assert stats.forwarded == {"miss": 2}
         assert s.upstream.stats().calls == len(namenode.heads) == 2
         assert s.is_quiet
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        GONE,
-        IS_DIRECTORY,
-        http(b"200 OK", SYMLINK),
-        http(b"403 Forbidden", DENIED),
-        http(b"404 Not Found", b"{}"),
-        http(b"500 Server Error", b"{}"),
-        GONE.replace(b"X-Frame", b'Set-Cookie: hadoop.auth="u=joe&p=joe&t=simple&e=1&s=x"\r\nX-Frame'),
-    ],
-)
-@pytest.mark.parametrize("request_", [ASK, FRESH])
-async def test_both_ways_give_the_same(request_: bytes, reply: bytes) -> None:
-    """To the client, to the NameNode, and in the cache: the next reader is told the same."""
-    got: list[tuple[Any, ...]] = []
-    for is_direct in (True, False):
-        async with RawNameNode(says(reply)) as namenode, direct_fixture(namenode, is_direct=is_direct) as s:
-            await s.learn(request_.replace(b"/f?", b"/other?"))
-            reported = [await s.ask(request_)]
-            reported[0].all(b"Date")
-            if request_ is not FRESH:
-                reported.append(await s.ask(request_))
-            said = [(each.line, each.fields_but_the_time, each.body) for each in reported]
-            stats = s.front_end.stats()
-            got.append(
-                (
-                    said,
-                    namenode.heads,
-                    s.front_end.traffic.stats().of(Result.STORED),
-                    stats.forwarded,
-                    stats.fetches,
-                    s.cache.store.entries,
-                )
-            )
-            assert bool(s.calls.requests) is (is_direct and b"403" not in reply)
-    assert got[0] == got[1]
 
 
 async def test_a_file_is_kept_once_the_namenode_says_that_it_is_closed() -> None:
@@ -201,23 +160,6 @@ async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pyte
         assert s.is_quiet
 
 
-async def test_a_failed_call_is_repeated_by_the_ordinary_path() -> None:
-    """One that cuts the connection, and one that is not active any more."""
-    async with direct(says(GONE), cuts, says(GONE), learns=OTHER) as (s, _):
-        assert (await s.ask(ASK)).status == 404
-        assert s.upstream.stats().repeated == 1
-        assert s.is_quiet
-    async with (
-        RawNameNode(says(GONE), says(http(b"403 Forbidden", STANDBY))) as first,
-        RawNameNode(says(GONE)) as second,
-        direct_fixture(first, second) as s,
-    ):
-        await s.learn(OTHER)
-        assert (await s.ask(ASK)).all(b"Cache-Status") == MISS  # of none that is known to be active
-        assert (len(first.heads), len(second.heads)) == (2, 1)
-        assert s.is_quiet
-
-
 async def test_a_namenode_that_stays_away_is_told_to_the_client() -> None:
     """As an error, which is counted."""
     async with direct(says(GONE), cuts, learns=OTHER, limits=limits_of_tests(failover_wait_s=0.01)) as (s, _):
@@ -264,15 +206,6 @@ async def test_a_reply_that_may_be_late_is_not_kept(what: str) -> None:
         assert s.is_quiet
 
 
-async def test_what_is_kept_or_asked_is_for_the_cache_to_decide_on() -> None:
-    """Unless its caller wants the NameNode's own answer."""
-    async with direct(says(GONE), learns=OTHER) as (s, _):
-        await s.learn(FRESH.replace(b"/f?", b"/third?"))
-        assert [(await s.ask(ASK)).all(b"Cache-Status") for _ in range(2)] == [STORED, [b"nncache; hit"]]
-        assert (await s.ask(FRESH)).all(b"Cache-Status") == [b"nncache; fwd=request; stored"]
-        assert s.calls.requests == 4
-
-
 async def test_limits_of_calls_hold() -> None:
     """Each is counted until its reply has come; none beyond them is asked."""
     limits = limits_of_tests(max_calls_per_s_per_caller=1.0, call_burst_s=3.0)
@@ -280,16 +213,6 @@ async def test_limits_of_calls_hold() -> None:
         statuses = [(await s.ask(ASK.replace(b"/f?", b"/f%d?" % each))).status for each in range(4)]
         assert statuses == [404, 404, 429, 429]
         assert s.calls.requests == 2
-        assert s.is_quiet
-
-
-async def test_without_an_open_connection_it_goes_the_ordinary_way() -> None:
-    """And takes one ticket."""
-    limits = limits_of_tests(upstream_idle_s=0)
-    async with direct(says(GONE), learns=OTHER, limits=limits) as (s, _):
-        assert (await s.ask(ASK)).all(b"Cache-Status") == STORED
-        assert s.calls.requests == 0
-        assert s.front_end.stats().fetches == 2
         assert s.is_quiet
 
 

@@ -329,20 +329,6 @@ async def test_missing_ancestors_stay_uncached_until_step_two() -> None:
         assert not s.cache.explain("/w/other", s.clock()).in_two_step_write
 
 
-async def test_a_call_of_two_minds_is_left_to_the_events() -> None:
-    """OwnWrites: every release carries out one of the two, and only the events tell which."""
-    async with fixture() as s:
-        s.namenode.directories.add("/w/d")
-        s.fill("/w/d/f", "/w/e")
-        target = "/w/d?op=RENAME&destination=/w/e&op=CREATE"
-        writing = s.write("PUT", target, ScriptedStreamer(script(settled(200))))
-        s.clock.now += 0.1
-        await s.cover()
-        await writing
-        assert s.is_hit("/w/d/f")
-        assert s.is_hit("/w/e")
-
-
 async def test_a_rename_into_a_cached_directory_is_checked() -> None:
     """Else one call, in a directory that all may write, would cost the others all that is kept below it."""
     fixture = Fixture("/a")

@@ -8,21 +8,17 @@ from dataclasses import dataclass, replace
 import pytest
 
 from nncache.cache import Conclusion, Fetch, MetadataCache, Serve
-from nncache.hadoop.change import Appeared, Opened, Touched
+from nncache.hadoop.change import Touched
 from nncache.hadoop.errors import RpcUnavailableError
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.credentials import Credential
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
 from nncache.proxy.flights import Flight, FlightResult, Flights
-from nncache.proxy.messages import NO_TERM, UpstreamReply
+from nncache.proxy.messages import UpstreamReply
 from tests.patience import HANG_S
 from tests.proxy.doubles import (
-    DENIED,
-    DIRECTORY,
     FILE,
     OTHER_NAMENODE,
-    STANDBY,
-    SYMLINK,
     FakeClock,
     HeldNameNode,
     caller,
@@ -188,49 +184,6 @@ async def test_a_silent_namenode_costs_the_entry_not_the_reply() -> None:
         assert landing is not None
         assert landing.conclusion is Conclusion.NOT_KEPT
         assert s.flights.closed_query_failures == 1
-
-
-@pytest.mark.parametrize(
-    ("status", "body"),
-    [(200, SYMLINK), (403, DENIED), (403, STANDBY), (404, b"<html>"), (500, b""), (200, b"garbage")],
-)
-async def test_only_what_events_keep_true_is_shared(status: int, body: bytes) -> None:
-    """Anything but a closed file, a directory and a true 404 goes to the one who asked, and to nobody else."""
-    async with fixture() as s:
-        flight = s.launch()
-        landing = await s.landed(flight, reply(status, body, 100.0))
-        answer = await flight.answer()
-        assert isinstance(answer, UpstreamReply)
-        assert answer.body == body
-        assert landing.shared is None
-        assert (s.concluded, s.is_hit()) == (1, False)
-
-
-async def test_a_reply_of_no_certain_term_is_not_kept() -> None:
-    """NoLateFill: a reply that the active NameNode did not provably give proves nothing."""
-    async with fixture() as s:
-        landing = await s.landed(s.launch(), reply(200, DIRECTORY, 100.0, term=NO_TERM))
-        assert landing.conclusion is Conclusion.SPOILED
-
-
-@pytest.mark.parametrize("change", [Appeared(PATH), Touched(PATH), Opened(PATH), Appeared("/w")])
-@pytest.mark.parametrize("moment", ["before the reply", "before the word about its being closed"])
-async def test_a_change_during_the_flight_spoils_it(change: Appeared | Touched | Opened, moment: str) -> None:
-    """NoLateFill, wherever the flight is when the change is known."""
-    async with fixture() as s:
-        flight = s.launch()
-        await turns()
-        if moment == "before the reply":
-            s.cache.apply(change, s.clock(), 101)
-        s.namenode.fetches.answer(reply(200, FILE, 100.0))
-        await turns()
-        s.cache.apply(change, s.clock(), 102)
-        s.namenode.closed.answer(result=True)
-        landing = await flight.result()
-        assert landing is not None
-        assert landing.conclusion is Conclusion.SPOILED
-        assert landing.shared is None
-        assert (s.concluded, s.is_hit()) == (1, False)
 
 
 @pytest.mark.parametrize("error", [UpstreamTimeoutError("slow"), NoActiveNameNodeError("none")])

@@ -69,21 +69,6 @@ async def test_what_goes_another_way_ends_the_same(act: Act, asked: int) -> None
     assert got[:2] == got[2:]
 
 
-async def test_a_slow_reply_is_waited_for_by_the_way_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was sent is not sent again."""
-    monkeypatch.setattr(direct_exchange, "PATIENCE_S", 0.01)
-    held = Held()
-    async with direct(says(LISTED), held, says(LISTED)) as (s, namenode):
-        async with s.client() as client:
-            client.send(LIST)
-            await until(lambda: s.server.requests == 2)
-            assert (s.calls.under_way, s.server.stats().requests_in_progress) == (0, 1)
-            held.goes_on.set()
-            assert (await client.reply()).body == BODY
-        assert len(namenode.heads) == 2
-        await until(lambda: s.is_quiet)
-
-
 async def test_a_namenode_that_stays_silent_is_left_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode, within the usual time."""
     monkeypatch.setattr(direct_exchange, "PATIENCE_S", 0.01)
@@ -130,34 +115,6 @@ async def test_what_comes_behind_a_call_waits_its_turn(more: bytes) -> None:
                 client.send(LIST[len(more) :])
                 assert (await client.reply()).body == BODY
         await until(lambda: s.is_quiet)
-
-
-async def test_a_half_closed_client_gets_its_reply() -> None:
-    """And the connection ends then."""
-    held = Held()
-    async with direct(says(LISTED), held) as (s, _), s.client() as client:
-        await under_way(s, held, client)
-        client.writer.write_eof()
-        await until(lambda: s.calls.under_way == 0)
-        held.goes_on.set()
-        assert (await client.reply()).body == BODY
-        assert await client.rest() == b""
-
-
-async def test_a_call_under_way_is_answered_before_the_server_ends() -> None:
-    """Drained like any other."""
-    held = Held()
-    async with direct(says(LISTED), held) as (s, _):
-        async with s.client() as client, s.client() as idle, asyncio.TaskGroup() as tasks:
-            await until(lambda: s.server.stats().connections_open == 2)
-            await under_way(s, held, client)
-            stopping = tasks.create_task(s.server.stop())
-            assert await idle.rest() == b""
-            held.goes_on.set()
-            assert (await client.reply()).body == BODY
-            assert await client.rest() == b""
-            await stopping
-        assert s.is_quiet
 
 
 async def test_a_call_that_is_handed_over_is_charged_once() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from nncache.cache import MetadataCache, Reason
-from nncache.hadoop.change import AccessChanged, Appeared, Touched
+from nncache.hadoop.change import Touched
 from nncache.proxy.errors import UpstreamTimeoutError
 from nncache.proxy.flights import Flights
 from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, ReadAnswer, Reads, Unanswered
@@ -195,72 +195,6 @@ async def test_those_who_joined_in_vain_ask_at_once_and_side_by_side(end: str) -
         answers = await asyncio.gather(*herd)
         assert isinstance(answers[0], Unanswered if end == "timeout" else FromNameNode)
         assert all(isinstance(answer, FromNameNode) for answer in answers[1:])
-
-
-async def test_nobody_joins_another_callers_question() -> None:
-    """ProvenGrant: without a grant each caller is proven by the NameNode itself."""
-    async with fixture() as s:
-        asked = [s.ask(PATH, "alice"), s.ask(PATH, "bob")]
-        await turns()
-        assert [head.target for (head,) in s.namenode.fetches.calls] == [
-            "/webhdfs/v1/w/f?op=GETFILESTATUS&user.name=alice",
-            "/webhdfs/v1/w/f?op=GETFILESTATUS&user.name=bob",
-        ]
-        s.namenode.fetches.answer(missing(PATH, s.clock()))
-        s.namenode.fetches.answer(reply(403, DENIED, s.clock()))
-        first, second = await asyncio.gather(*asked)
-        assert isinstance(first, FromNameNode)
-        assert isinstance(second, FromNameNode)
-        assert second.reply.body == DENIED
-
-
-@pytest.mark.parametrize("change", [Touched(PATH), Appeared(PATH), AccessChanged("/w")])
-async def test_nobody_joins_a_question_that_a_change_has_overtaken(
-    change: Touched | Appeared | AccessChanged,
-) -> None:
-    """OwnWrites: who asks after the change was answered wants an answer that was given after it."""
-    async with fixture() as s:
-        before = s.ask()
-        await turns()
-        s.cache.apply(change, s.clock())
-        after = s.ask()
-        await turns()
-        assert s.namenode.fetches.waiting == 2
-        s.namenode.fetches.answer(missing(PATH, s.clock()))
-        s.namenode.fetches.answer(reply(403, DENIED, s.clock()))
-        first, second = await asyncio.gather(before, after)
-        assert isinstance(first, FromNameNode)
-        assert isinstance(second, FromNameNode)
-        assert second.reply.status == 403
-
-
-async def test_no_caller_joins_a_flight_beyond_the_bound() -> None:
-    """Bounded: the NameNode may have looked when the question came."""
-    async with fixture() as s:
-        early = s.ask()
-        await turns()
-        s.clock.now += 3.5
-        s.cache.cover(s.clock(), 101)
-        late = s.ask()
-        await turns()
-        assert s.namenode.fetches.waiting == 2
-        for _ in range(2):
-            s.namenode.fetches.answer(missing(PATH, s.clock()))
-        assert isinstance(await early, FromNameNode)
-        assert isinstance(await late, FromNameNode)
-
-
-async def test_no_cache_neither_joins_nor_is_joined() -> None:
-    """`Cache-Control: no-cache` wants an answer given after the request, for itself."""
-    async with fixture() as s:
-        asked = [s.ask(), s.ask(refresh=True), s.ask(refresh=True)]
-        await turns()
-        assert s.namenode.fetches.waiting == 3
-        for _ in range(3):
-            s.namenode.fetches.answer(missing(PATH, s.clock()))
-        answers = await asyncio.gather(*asked)
-        whys = [answer.why for answer in answers if isinstance(answer, FromNameNode)]
-        assert whys == [Reason.MISS, Reason.REQUEST, Reason.REQUEST]
 
 
 async def test_those_who_wait_leave_nothing_behind() -> None:

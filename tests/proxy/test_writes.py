@@ -1,7 +1,5 @@
 """Whatever passes through is forgotten before its answer goes out (guarantee OwnWrites)."""
 
-import asyncio
-
 import pytest
 
 from nncache.cache import EntryKind, Fetch, Forward, Known, Reply
@@ -22,7 +20,6 @@ from nncache.proxy.messages import Settle, SettledReply
 from tests.hadoop.made_credentials import token
 from tests.proxy.doubles import (
     DENIED,
-    NAMENODE,
     OTHER_NAMENODE,
     TERM,
     ScriptedStreamer,
@@ -113,33 +110,6 @@ async def test_what_no_event_tells_in_time_is_not_served() -> None:
         assert s.is_hit("/w/f")  # the event would have taken it
 
 
-ODD_CALLS = """
-PUT /.reserved/.inodes/16385/x?op=CREATE     | 307
-PUT /w/f?op=RENAME&destination=/w/g          | false
-DELETE /w?op=DELETE&recursive=true           | false
-PATCH /w?op=X&a=/w/f&b=/w/g                  | 500
-FOO /w?op=DELETE                             | 500
-PUT /w?op=X&a=/w/f                           | 400
-GET /w/f?op=OPEN                             | 403
-GET /w/f?op=X                                | 400
-OPTIONS /w/f?op=OPEN                         | 200
-DELETE /w?op=DELETE&recursive=true           | 403
-PUT /w/f?op=SETTIMES                         | 404
-"""
-
-
-@pytest.mark.parametrize("row", ODD_CALLS.strip().splitlines())
-async def test_a_call_that_has_changed_nothing_costs_nothing(row: str) -> None:
-    """Anybody can send such calls, as many as they like: the others' hits stay hits, and nobody waits."""
-    request, answer = (part.strip() for part in row.split("|"))
-    method, target = request.split(" ")
-    reply = settled(200, b'{"boolean":false}') if answer == "false" else settled(int(answer), DENIED)
-    async with fixture() as s:
-        s.fill("/w", "/w/f", "/w/g")
-        await s.write(method, target, ScriptedStreamer(script(reply)))
-        assert all(s.is_hit(path) for path in ("/w", "/w/f", "/w/g"))
-
-
 @pytest.mark.parametrize(
     "target",
     [
@@ -193,16 +163,6 @@ async def test_an_end_without_a_settling_counts_as_unknown(error: Exception) -> 
         assert s.writes.left_to_events == 1
 
 
-async def test_a_reply_under_way_is_spoiled_by_the_write() -> None:
-    """NoLateFill: asked before the write was answered, kept never."""
-    async with fixture() as s:
-        decision = s.cache.lookup("/w/f", caller(), s.clock(), may_wait=False)
-        assert isinstance(decision, Fetch)
-        await s.write("PUT", "/w/f?op=SETTIMES", ScriptedStreamer(script(settled(200))))
-        known = Known(reply=Reply(404, (), b""), kind=EntryKind.MISSING, replied_at=s.clock(), term=TERM)
-        assert not s.cache.conclude(decision.ticket, known).is_shareable
-
-
 async def test_a_read_that_sets_the_access_time_forgets_the_path() -> None:
     """OPEN may change `accessTime` before its own answer goes out."""
     async with fixture() as s:
@@ -234,20 +194,6 @@ async def test_missing_ancestors_are_asked_for_before_the_call_is_sent() -> None
         assert [path for (path,) in s.namenode.existing.calls] == ["/w/a/b", "/w/a", "/w"]
         assert not s.is_hit("/w/a")
         assert not s.is_hit("/w/a/b")
-
-
-async def test_what_exists_is_not_forgotten() -> None:
-    """An ancestor that is there is not made, so what is known below it stays."""
-    async with fixture() as s:
-        s.fill("/w/a/b", "/w/a/other")
-        writing = s.write("PUT", "/w/a/b/c?op=MKDIRS", ScriptedStreamer(script(settled(200))))
-        await turns()
-        s.namenode.existing.answer(result=False)
-        await turns()
-        s.namenode.existing.answer(result=True)
-        await writing
-        assert not s.is_hit("/w/a/b")
-        assert s.is_hit("/w/a/other")
 
 
 @pytest.mark.parametrize(
@@ -282,34 +228,6 @@ async def test_a_raw_path_counts_as_its_own() -> None:
 
 
 # ---- two-step writes --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("method", "op"), [("PUT", "CREATE"), ("POST", "APPEND")])
-@pytest.mark.parametrize("reply", [settled(307, None), settled(200, b'{"Location":"http://dn"}')])
-async def test_the_redirect_goes_out_after_the_window_is_open(
-    method: str, op: str, reply: SettledReply
-) -> None:
-    """Last transaction asked, window opened, redirect passed on: in this order."""
-    async with fixture() as s:
-        s.fill("/w/f")
-        passed_on = asyncio.Event()
-
-        async def redirect(settle: Settle) -> None:
-            await settle(reply)
-            assert s.cache.explain("/w/f", s.clock()).in_two_step_write
-            passed_on.set()
-
-        writing = s.write(method, f"/w/f?op={op}", ScriptedStreamer(redirect))
-        await turns()
-        if op == "CREATE" and s.namenode.existing.waiting:
-            s.namenode.existing.answer(result=True)
-            await turns()
-        assert s.namenode.txids.calls == [(NAMENODE,)]
-        assert not passed_on.is_set()
-        s.namenode.txids.answer(500)
-        await writing
-        assert passed_on.is_set()
-        assert not s.is_hit("/w/f")
 
 
 async def test_the_redirecting_namenode_is_asked_for_its_txid() -> None:

@@ -58,21 +58,6 @@ def test_host_is_this_hosts_canonical_name(realm: KdcServer) -> None:
     assert made(KerberosSettings(ticket_cache="FILE:/c")).name == "the ticket in FILE:/c"
 
 
-def test_what_the_namenodes_are_and_what_is_allowed(realm: KdcServer) -> None:
-    """As the settings say."""
-    settings = of_alice(realm)
-    assert made(settings).namenode_principal is None
-    assert not made(settings).may_fall_back
-    more = KerberosSettings(
-        principal=settings.principal,
-        keytab=settings.keytab,
-        namenode_principal="nn/_HOST@R",
-        fallback_to_simple_auth_allowed=True,
-    )
-    assert made(more).namenode_principal == Principal("nn", "_HOST", "R")
-    assert made(more).may_fall_back
-
-
 class Unfinished(Initiator):
     """Takes any token, and is not complete then."""
 

@@ -51,18 +51,6 @@ async def test_as_many_records_as_are_kept_are_no_gap(fake_cluster: FakeCluster)
         assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
 
 
-async def test_a_stream_begun_anew_ends_the_life(fake_cluster: FakeCluster) -> None:
-    """GapFlush: another chain is another stream, though its transactions fit."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        fake_cluster.unlink("/joe/a")
-        await fake_cluster.next_changes()
-        fake_cluster.press.begin_anew()
-        fake_cluster.unlink("/joe/b")
-        with pytest.raises(MissingEventsError, match="restarted"):
-            await fake_cluster.next_changes()
-
-
 @pytest.mark.parametrize("data", [b"", b"9", b"x", b"010"])
 async def test_a_value_that_goes_back_or_is_none_ends_the_life(
     fake_cluster: FakeCluster, data: bytes
@@ -108,17 +96,6 @@ async def test_foreign_children_are_ignored(fake_cluster: FakeCluster) -> None:
             fake_cluster.server.connect()
             assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
     assert fake_cluster.stream.stats().records.foreign_znodes == 1
-
-
-async def test_what_was_read_of_a_record_already_is_not_yielded_again(fake_cluster: FakeCluster) -> None:
-    """A stream that was followed from inside a record yields the rest of it."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        fake_cluster.namenode.unlink("/joe/a")
-        fake_cluster.namenode.unlink("/joe/b")
-        fake_cluster.press.cache.txid = 8
-        fake_cluster.press.publish()
-        assert await fake_cluster.next_changes() == (("/joe/a", "/joe/b"), 12)
 
 
 async def test_a_chain_that_is_missing_its_newest_record_ends_the_life(fake_cluster: FakeCluster) -> None:
@@ -167,12 +144,6 @@ async def test_many_are_read_in_bounded_lots() -> None:
         found = await read(zookeeper, paths)
         assert [*found] == paths
         assert zookeeper.stats().calls - calls == len(paths) + 1
-
-
-async def test_none_are_none() -> None:
-    """Nothing is asked."""
-    async with FakeZooKeeper(clock).session() as zookeeper:
-        assert await read(zookeeper, []) == {}
 
 
 def test_each_is_told_and_counted_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -47,45 +47,6 @@ async def test_a_restarted_namenode_ends_the_life(lost: int) -> None:
     assert on.source.term == 2
 
 
-async def test_another_active_ends_the_life_though_the_old_one_answers() -> None:
-    """The pool's word counts, not that polls succeed."""
-    other = FakeNameNode("other", active=False)
-    on = await reading(other)
-    on.namenode.started_ms += 1  # as the pool sees it; the connection goes on
-    on.pool.probe()
-    with pytest.raises(MissingEventsError):
-        await on.source.read()
-
-
-async def test_an_active_that_changes_under_a_poll_ends_the_life() -> None:
-    """The reply to a poll during which another became active is not used."""
-    on = await reading()
-
-    def fail_over() -> None:
-        on.namenode.started_ms += 1
-        on.pool.probe()
-
-    on.namenode.during_call = fail_over
-    with pytest.raises(MissingEventsError):
-        await on.source.read()
-
-
-async def test_a_failover_is_survived_by_a_new_life() -> None:
-    """The old one says StandbyException, the pool finds the new one: this run ends, the next reads there."""
-    standby = FakeNameNode("nn2", active=False)
-    on = fake_cluster(standby)
-    standby.log = on.namenode.log
-    await on.source.start(None)
-    await on.source.read()
-    on.namenode.state, standby.state = HaState.STANDBY, HaState.ACTIVE
-    with pytest.raises(MissingEventsError, match="nn2:9870, term 2"):
-        await on.source.read()
-    await on.source.start(None)
-    on.namenode.unlink("/a")
-    assert txids(await on.read_until(lambda read: bool(read.batches))) == [11]
-    assert standby.asked
-
-
 async def test_with_peers_coverage_needs_their_word() -> None:
     """Bounded: nothing is covered later than the last probe that found one active, and nothing while two claim it."""
     peer = FakeNameNode("nn2", active=False)

@@ -6,20 +6,10 @@ import pytest
 
 from nncache.coordination.zookeeper import Delete, SetData
 from nncache.invalidation.errors import MissingEventsError, NotPermittedError
-from nncache.invalidation.stream import Changes, Covered, Filters
+from nncache.invalidation.stream import Covered, Filters
 from tests.invalidation.channel.fake_cluster import FakeCluster
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.virtual_time import clock
-
-
-async def test_a_new_filter_comes_before_the_first_record_made_with_it(fake_cluster: FakeCluster) -> None:
-    """What is kept for a filter is kept under the filters that the records were matched by."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
-        txid = fake_cluster.unlink("/ann/a")
-        assert await fake_cluster.next_filters() == {"/joe/*", "/ann/*"}
-        assert await fake_cluster.next_changes() == (("/ann/a",), txid)
 
 
 async def test_a_new_filter_comes_on_an_idle_cluster_too(fake_cluster: FakeCluster) -> None:
@@ -34,16 +24,6 @@ async def test_a_new_filter_comes_on_an_idle_cluster_too(fake_cluster: FakeClust
         records = fake_cluster.stream.stats().records
         assert records.filters == 1
         assert list(records.filter_names.values()) == ["ann"], "for people, who know no id"
-
-
-async def test_a_filter_made_anew_between_two_reads_has_another_id(fake_cluster: FakeCluster) -> None:
-    """GapFlush: same name, same glob, but what happened in between was matched by nobody."""
-    async with fake_cluster.stream as stream:
-        assert await anext(stream) == Filters({"joe-2": "/joe/*"})
-        fake_cluster.press.change_filters({})
-        fake_cluster.unlink("/joe/a")
-        fake_cluster.press.change_filters({"joe": "/joe/*"})
-        assert await fake_cluster.next_of(Filters, Changes) == Filters({"joe-3": "/joe/*"})
 
 
 async def test_filters_newer_than_a_record_are_no_harm(fake_cluster: FakeCluster) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from nncache.hadoop.change import Closed, Opened, Touched, Vanished
 from nncache.invalidation.channel.records import Stale
-from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError
 from nncache.invalidation.stream import Changes, Filters
 from tests.invalidation.channel.fake_cluster import JOE, FakeCluster
 from tests.invalidation.virtual_time import clock
@@ -58,40 +57,6 @@ async def test_a_connection_lost_under_any_read_is_survived(fake_cluster: FakeCl
             await asyncio.sleep(0.001)
             fake_cluster.server.connect()
             assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
-
-
-async def test_dropped_transactions_end_the_life(fake_cluster: FakeCluster) -> None:
-    """GapFlush: the publisher says that it could not read them."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        fake_cluster.namenode.unlink("/joe/a")
-        fake_cluster.press.drop(11, 11)
-        with pytest.raises(MissingEventsError, match="11 to 11 were dropped: purged") as caught:
-            await fake_cluster.next_changes()
-        assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
-    async with fake_cluster.stream:
-        assert (await fake_cluster.next_covered(0)).txid == 11
-
-
-async def test_a_zookeeper_wiped_and_filled_again_ends_the_life(fake_cluster: FakeCluster) -> None:
-    """GapFlush; the next run is one on the new chain, also while nothing happens."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        fake_cluster.unlink("/joe/a")
-        await fake_cluster.next_changes()
-        fake_cluster.server.wipe()
-        with pytest.raises(MissingEventsError, match=r"gone|no such znode"):
-            await fake_cluster.next_changes()
-    with pytest.raises(ChannelUnavailableError, match="nothing was published yet"):
-        await fake_cluster.stream.open()
-    fake_cluster.press.begin()
-    async with fake_cluster.stream as stream:
-        assert await anext(stream) == Filters({"joe-4": "/joe/*"})
-        asked_at = clock()
-        fake_cluster.stream.request_probe()
-        await fake_cluster.next_covered(asked_at)
-        txid = fake_cluster.unlink("/joe/b")
-        assert await fake_cluster.next_changes() == (("/joe/b",), txid)
 
 
 async def test_a_tree_made_again_ends_a_stream_without_records(fake_cluster: FakeCluster) -> None:

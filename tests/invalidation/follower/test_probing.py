@@ -28,18 +28,6 @@ async def test_an_idle_cluster_is_covered_without_any_record(fake_cluster: FakeC
         assert (await fake_cluster.next_covered(asked_at)).txid == 10
 
 
-async def test_a_publisher_that_has_stopped_is_noticed(fake_cluster: FakeCluster) -> None:
-    """Bounded: what happened and was not published keeps coverage back, and nothing else does."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        fake_cluster.namenode.unlink("/joe/a")
-        asked_at = clock() + 0.001
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(fake_cluster.next_covered(asked_at), 60)
-        fake_cluster.press.publish()
-        assert (await fake_cluster.next_covered(asked_at)).txid == 11
-
-
 async def test_a_steady_flow_keeps_no_coverage_back(fake_cluster: FakeCluster) -> None:
     """Each probe is covered as soon as its own transaction is read, however many follow."""
 
@@ -57,29 +45,6 @@ async def test_a_steady_flow_keeps_no_coverage_back(fake_cluster: FakeCluster) -
             assert clock() - covered.as_of < 0.05
         assert stream.stats().records.records_read > 2000
         flowing.cancel()
-
-
-async def test_another_active_namenode_ends_the_life(fake_cluster: FakeCluster) -> None:
-    """What another one acknowledged may not be in these records."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        fake_cluster.unlink("/joe/a")
-        await asyncio.sleep(1)
-        fake_cluster.namenode.restart()
-        fake_cluster.pool.probe()
-        with pytest.raises(MissingEventsError, match="term 2 after 1"):
-            await anext(fake_cluster.stream)
-
-
-async def test_a_log_that_went_back_within_a_term_ends_the_life(fake_cluster: FakeCluster) -> None:
-    """GapFlush: asked later, it had come less far."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        del fake_cluster.namenode.log.transactions[-3:]
-        await asyncio.sleep(1)
-        fake_cluster.pool.probe()
-        with pytest.raises(MissingEventsError, match="its last transaction is 7, was 10"):
-            await fake_cluster.next_changes()
 
 
 async def test_no_life_begins_ahead_of_the_log(fake_cluster: FakeCluster) -> None:

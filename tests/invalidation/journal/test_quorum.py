@@ -41,14 +41,6 @@ def test_a_majority_that_shows_the_same_bytes_decides() -> None:
     assert answer(one, "jn3", shown(11), shown(12)) == Found((), (shown(12),))
 
 
-def test_two_that_show_different_bytes_decide_nothing() -> None:
-    """A transaction id says nothing; what did not come into the log is counted."""
-    one = quorum()
-    answer(one, "jn1", shown(11, "old"))
-    assert answer(one, "jn2", shown(11, "new")) == Found((shown(11, "new"),), ())
-    assert answer(one, "jn3", shown(11, "new")) == Found((), (shown(11, "new"),), discarded=1)
-
-
 def test_the_same_bytes_in_another_layout_are_others() -> None:
     """Bytes mean something else in another layout."""
     one = quorum()
@@ -71,17 +63,6 @@ def test_a_late_answer_does_not_bring_back_what_was_decided() -> None:
     assert answer(one, "jn3", shown(11, "old")) == Found((), ())
 
 
-def test_a_majority_asked_since_then_is_fresh() -> None:
-    """The moment is that of the question, of the slowest that the majority needs."""
-    one = quorum()
-    fresh = [one.fresh_as_of]
-    for name, asked_at in zip(THREE, (101.0, 102.0, 103.0), strict=True):
-        answer(one, name, asked_at=asked_at)
-        fresh.append(one.fresh_as_of)
-    assert fresh == [None, None, 101.0, 102.0]
-    assert one.durable_as_of() == 102.0
-
-
 def test_one_that_lags_is_fresh_in_sight_and_not_in_the_log() -> None:
     """In the log it is as soon as the position reaches what was shown at that moment."""
     one = quorum()
@@ -91,14 +72,6 @@ def test_one_that_lags_is_fresh_in_sight_and_not_in_the_log() -> None:
     assert one.durable_as_of() is None
     answer(one, "jn2", shown(11), shown(12), asked_at=103.0)  # more comes, and holds nothing back
     assert one.durable_as_of() == 101.0
-
-
-def test_an_answer_that_is_not_whole_is_not_fresh() -> None:
-    """There is more that it has not shown."""
-    one = quorum()
-    answer(one, "jn1", asked_at=101.0)
-    answer(one, "jn2", shown(11), asked_at=102.0, is_whole=False)
-    assert one.fresh_as_of is None
 
 
 def test_an_error_takes_the_answer_back() -> None:
@@ -114,16 +87,6 @@ def test_an_error_takes_the_answer_back() -> None:
         None,
         None,
     )
-
-
-def test_one_behind_the_epoch_does_not_count() -> None:
-    """What it shows is forgotten all the same."""
-    one = quorum(epochs=(1, 2, 2))
-    assert one.epoch == 2
-    assert answer(one, "jn1", shown(11, "old")) == Found((shown(11, "old"),), ())
-    answer(one, "jn2", shown(11, "new"))
-    assert one.fresh_as_of is None
-    assert answer(one, "jn3", shown(11, "new")).durable == (shown(11, "new"),)
 
 
 def test_a_higher_epoch_is_another_namenode() -> None:
@@ -185,13 +148,6 @@ def test_too_few_caches_end_the_run() -> None:
     assert (
         "transaction 11 is in the caches of too few JournalNodes, of 3 not in those of jn1, jn3" in end.reason
     )
-
-
-def test_a_missing_cache_beside_one_that_is_away_ends_the_run() -> None:
-    """What is left is no majority."""
-    one = quorum()
-    one.failed("jn1")
-    assert discontinued(one.missed("jn2")).kind is GapKind.PURGED
 
 
 def test_a_cache_that_has_it_again_counts_again() -> None:

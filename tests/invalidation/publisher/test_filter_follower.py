@@ -14,7 +14,7 @@ from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.filters.trust import Distrust
 from nncache.invalidation.publisher.filter_follower import MAX_LOGGED, FilterAdmission, FilterFollower
-from nncache.invalidation.publisher.pacing import ALL, AT_ONCE, MAX_PAUSE_S, MAX_ROUND_S, RETRY_S
+from nncache.invalidation.publisher.pacing import ALL, MAX_PAUSE_S, MAX_ROUND_S, RETRY_S
 from tests.invalidation.fakes import FakeNameNode
 from tests.invalidation.publisher.fake_cluster import (
     FakeCluster,
@@ -48,19 +48,6 @@ async def following(*, broken: tuple[str, ...] = ()) -> AsyncIterator[Fixture]:
         task.cancel()
 
 
-async def test_they_are_read_at_once_and_then_seldom() -> None:
-    """What changes them is seen in the edits; the rest is a safety net."""
-    async with following() as on:
-        assert (on.follower.stored, on.follower.path) == (None, on.filters.path)
-        began_at = clock()
-        await asyncio.sleep(300)
-        assert on.follower.stored is not None
-        assert list(on.follower.stored.filters) == ["f"]
-        assert on.follower.reads == 5
-        assert on.changed_at[0] - began_at < 0.02
-        assert on.changed_at[1] - began_at == pytest.approx(60, abs=0.1)
-
-
 async def test_a_touch_has_them_read_soon() -> None:
     """Several touches in a row cost few readings, and none is missed."""
     async with following() as on:
@@ -76,20 +63,6 @@ async def test_a_touch_has_them_read_soon() -> None:
         assert on.changed_at[-1] - stale_since < MAX_ROUND_S
         assert on.follower.reads <= 5
         assert None not in on.filters.read_names[1:]
-
-
-async def test_a_touch_during_a_reading_counts() -> None:
-    """What was read may be from before it."""
-    async with following() as on:
-        await asyncio.sleep(10)
-        on.filters.takes_s = 2.0
-        on.follower.invalidate(["g"])
-        await asyncio.sleep(1)
-        on.filters.put("g", "/g")
-        on.follower.invalidate(["g"])
-        await asyncio.sleep(4)
-        assert on.follower.stored is not None
-        assert "g" in on.follower.stored.filters
 
 
 async def test_while_they_cannot_be_read_those_known_stay(caplog: pytest.LogCaptureFixture) -> None:
@@ -182,18 +155,6 @@ async def test_an_owner_who_changes_a_filter_often_delays_no_other(
         f"filter f in {FakeFilters.path} keeps changing: it is read every 30 s from now on; "
         "find out who changes its definition or subscribers"
     )
-
-
-async def test_new_names_do_not_delay_a_known_filter() -> None:
-    """Whoever may make directories there makes as many as they like."""
-    async with following() as on:
-        await asyncio.sleep(30)
-        on.follower.invalidate([f"new{number}" for number in range(2 * AT_ONCE)])
-        on.filters.put("f", "/other")
-        on.follower.invalidate(["f"])
-        await asyncio.sleep(0.1)
-        assert on.filters.read_names[-1] is not None
-        assert on.filters.read_names[-1][0] == "f"
 
 
 async def test_after_a_gap_no_filter_is_read_before_all_are() -> None:

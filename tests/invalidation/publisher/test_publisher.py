@@ -5,23 +5,18 @@ import logging
 
 import pytest
 
-from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.zookeeper import SessionStats
 from nncache.hadoop.change import Vanished
 from nncache.hadoop.election_view import HaState
 from nncache.hadoop.events import Close, Rename, Unlink
 from nncache.hadoop.events import Create as Created
 from nncache.hadoop.filestatus import FileType
-from nncache.invalidation.channel.records import Dropped, Stale
-from nncache.invalidation.publisher.output_stream import FilterChange, OutputSetup, load_output_class
+from nncache.invalidation.channel.records import Stale
+from nncache.invalidation.publisher.output_stream import FilterChange, load_output_class
 from nncache.invalidation.publisher.publisher import USELESS_S
 from nncache.invalidation.publisher.settings import PublisherSettings
-from nncache.invalidation.publisher.stats import OutputStats
 from nncache.invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
-from nncache.net.setting_error import SettingError
 from tests.invalidation.fakes import ACCESS_CONTROL, FakeNameNode, remote_error
 from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster, fake_cluster
-from tests.invalidation.publisher.fakes import FakeOutput
 from tests.invalidation.virtual_time import clock, until
 
 
@@ -185,78 +180,6 @@ async def test_another_active_namenode_is_no_gap(away: str) -> None:
         assert (stats.new_chains, stats.drops, stats.runs_failed) == (1, 0, 0)
 
 
-async def test_purged_edits_are_told_as_dropped(on: FakeCluster) -> None:
-    """To caches and to each filter; then it goes on in the same chains."""
-    async with on.publisher():
-        await on.with_filter()
-    last = on.covered()
-    for _ in range(20):
-        on.namenode.unlink("/f")
-    on.namenode.log.first_kept = last + 11
-    async with on.publisher() as process:
-        await on.published()
-        dropped = Dropped(last + 1, last + 10, f"purged: asked for {last + 1}, got {last + 11}")
-        assert dropped in [record.content for record in on.records("f")]
-        assert dropped in [record.content for record in on.cache_records()]
-        assert on.reported("f") == list(range(last + 11, last + 21))
-        assert process.publisher.stats().drops == 1
-
-
-async def test_a_log_that_went_back_begins_all_anew(on: FakeCluster) -> None:
-    """New chains and new ids: nobody can take one for the other."""
-    async with on.publisher():
-        await on.with_filter()
-        for _ in range(5):
-            on.namenode.unlink("/f")
-        await on.published()
-        former, chain = on.published_filters()["f"], on.cache_records()[-1].link.chain
-        on.namenode.restart(lost=4)
-        on.pool.probe()
-        await until(lambda: on.covered() == on.namenode.log.end)
-        await until(lambda: "f" in on.published_filters())
-        assert on.published_filters()["f"].id != former.id
-        assert on.cache_records()[-1].link.chain != chain
-        txid = on.namenode.unlink("/f")
-        await on.published(txid)
-        assert on.reported("f") == [txid]
-
-
-async def test_a_beginning_counts_on_durable_edits_alone(on: FakeCluster) -> None:
-    """A transaction that a crash takes away would come again with another content."""
-    on.namenode.unsynced = 3
-    async with on.publisher():
-        await asyncio.sleep(5)
-        assert on.covered() == -1
-        on.namenode.unsynced = 0
-        await on.published()
-
-
-async def test_a_wiped_zookeeper_is_filled_again(on: FakeCluster) -> None:
-    """Also under a running publisher; the filters come from HDFS."""
-    async with on.publisher() as process:
-        await on.with_filter()
-        on.zookeeper.wipe()
-        await asyncio.sleep(1)
-        txid = on.namenode.unlink("/f")
-        await on.published(txid)
-        assert on.zookeeper.tree.read(ZNODES.namespace).data
-        await until(lambda: "f" in on.published_filters())
-        assert process.publisher.stats().new_chains == 2
-
-
-async def test_foreign_znodes_do_no_harm(on: FakeCluster) -> None:
-    """They are left alone, unless they are in the way."""
-    for path in ("g/foreign/deep", ".cache/foreign", ".hidden", ".filters/not a name"):
-        await on.outsider.ensure(f"{ZNODES.namespace}/{path}")
-    async with on.publisher() as process:
-        await on.with_filter("g", "/g")
-        txid = on.namenode.unlink("/g")
-        await on.published(txid)
-        assert on.reported("g") == [txid]
-        assert process.publisher.stats().output.foreign_znodes > 0
-        assert on.zookeeper.tree.exists(f"{ZNODES.namespace}/.hidden")
-
-
 async def test_who_may_not_read_the_edits_says_so_and_lets_others_try(
     on: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -324,29 +247,6 @@ async def test_a_fault_of_ours_is_logged_and_survived(
 def test_the_built_in_output_has_a_short_name() -> None:
     """The default of the setting is one of them."""
     assert load_output_class(PublisherSettings().output_stream) is ZooKeeperInotifyEventOutputStream
-
-
-def test_any_other_output_is_named_by_module_and_class() -> None:
-    """Outputs are pluggable (dfs.inotify.outputstream.classname of HDFS-8940)."""
-    assert load_output_class("tests.invalidation.publisher.fakes:FakeOutput") is FakeOutput
-    with pytest.raises(
-        SettingError, match=r"^output_stream: kafka: must be zookeeper or package\.module:Class"
-    ):
-        load_output_class("kafka")
-
-
-async def test_what_an_output_does_not_count_is_zero() -> None:
-    """An output may have neither figures nor a session."""
-    output = FakeOutput(
-        OutputSetup(
-            nameservice="ns1",
-            publisher=PublisherSettings(),
-            zookeeper=ZooKeeperSettings(),
-            clock=lambda: 0.0,
-        )
-    )
-    await output.shut_down()
-    assert (output.stats(), output.session_stats()) == (OutputStats(), SessionStats())
 
 
 @pytest.mark.parametrize("part", ["removed", "added", "updated", "modified"])

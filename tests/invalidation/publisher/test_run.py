@@ -102,18 +102,6 @@ async def ended(
     return fixture, caught.value
 
 
-async def test_a_change_is_published_at_once() -> None:
-    """Nothing waits but for ZooKeeper."""
-    async with running(5.0, read(11, batch(11, "/f"))) as on:
-        await until(lambda: on.covered == [11])
-        assert clock() - 1005.0 < 0.01
-        assert on.output.publications[0].filters == {"f": Events((batch(11, "/f"),))}
-        assert (on.counts.read_txid, on.counts.published_txid, on.counts.changes_published) == (11, 11, 1)
-        assert (on.counts.events_matched, on.counts.coverage_records, on.counts.filters) == (1, 0, 1)
-        assert on.run.waiting_s(clock()) == 0.0
-        assert {name: position.txid for name, position in on.run.filters.items()} == {"f": 11}
-
-
 async def test_one_page_of_edits_does_not_space_records_out() -> None:
     """A mkdirs with its parents is several transactions at once; ten a second wait for nothing."""
     late_s: list[float] = []

@@ -42,76 +42,6 @@ async def test_early_bytes_are_a_head_like_others() -> None:
             writer.close()
 
 
-async def test_a_head_in_pieces_is_not_answered_at_once() -> None:
-    """Each way of cutting it gives one reply, from the ordinary path, and the next whole one is fast again."""
-    async with knowing() as (h, client):
-        for cut in range(1, len(GET), 7):
-            client.send(GET[:cut])
-            await asyncio.sleep(0.002)
-            client.send(GET[cut:])
-            assert (await body(client)).startswith(b"slow ")
-            client.send(GET)
-            assert (await body(client)).startswith(b"fast ")
-        assert h.heads[0] == GET
-        assert set(h.heads[1:]) == {None}
-
-
-async def test_a_known_head_within_a_head_is_part_of_it() -> None:
-    """The bytes of a known head behind a part of another are fields of the other, not a request."""
-    async with knowing() as (h, client):
-        client.send(b"GET /other HTTP/1.1\r\nHost: nn\r\nX-Odd")
-        await asyncio.sleep(0.02)
-        client.send(GET)
-        reply = await client.reply()
-        assert reply.status == 400
-        assert h.fast_path.stats().hits == 0
-
-
-async def test_a_known_head_behind_a_pipelined_part_is_part_of_it() -> None:
-    """A part of a head that came with the request before it is waiting in the parser."""
-    async with knowing() as (h, client):
-        client.send(GET + b"GET /other HTTP/1.1\r\nX-Odd: ")
-        assert (await body(client)).startswith(b"slow ")
-        client.send(GET)
-        assert await body(client) == b"slow /other"
-        assert h.fast_path.stats().hits == 0
-
-
-async def test_a_known_head_within_a_body_is_part_of_it() -> None:
-    """Its bytes are counted by Content-Length, whatever they look like."""
-    async with knowing() as (_, client):
-        client.send(b"POST /x HTTP/1.1\r\nHost: nn\r\nContent-Length: %d\r\n\r\n" % len(GET))
-        await asyncio.sleep(0.02)
-        client.send(GET)
-        assert await body(client) == b"slow /x"
-        client.send(GET)
-        assert (await body(client)).startswith(b"fast "), "it has ended where its length says"
-
-
-async def test_no_request_in_progress_is_overtaken() -> None:
-    """A known head behind a slow request waits for its turn."""
-    async with knowing() as (h, client):
-        client.send(SLOW)
-        await until(lambda: "/slow" in h.handled)
-        client.send(GET)
-        await asyncio.sleep(0.05)
-        h.slow_may_end.set()
-        assert await body(client) == b"slow /slow"
-        assert (await body(client)).endswith(b"op=GETFILESTATUS")
-
-
-async def test_pipelined_heads_take_the_ordinary_path() -> None:
-    """In order, each answered once; afterwards the fast path is open again."""
-    async with knowing() as (h, client):
-        client.send(GET + SLOW + GET)
-        h.slow_may_end.set()
-        bodies = [await body(client) for _ in range(3)]
-        assert [b.split()[0] for b in bodies] == [b"slow"] * 3
-        assert bodies[1] == b"slow /slow"
-        client.send(GET)
-        assert (await body(client)).startswith(b"fast ")
-
-
 async def test_a_long_pipeline_is_answered_whole() -> None:
     """More than aiohttp's queue holds, sent in awkward pieces."""
     raw = (GET + POST + b"body") * 60
@@ -124,32 +54,7 @@ async def test_a_long_pipeline_is_answered_whole() -> None:
         assert len(h.handled) + h.fast_path.stats().hits == 120
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        GET.replace(b"GET", b"HEAD"),
-        GET.replace(b"HTTP/1.1", b"HTTP/1.0"),
-        GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"),
-        POST + b"body",
-    ],
-)
-async def test_only_a_plain_get_that_goes_on_is_repeatable(head: bytes) -> None:
-    """Everything else has more to it than a reply."""
-    async with house() as h, client_of(h) as client:
-        client.send(head)
-        await client.reply("HEAD" if head.startswith(b"HEAD") else "GET")
-        assert h.heads == [None]
-
-
 # ---- how long a connection lives ------------------------------------------------------------------------
-
-
-async def test_an_idle_connection_is_closed_in_time() -> None:
-    """Also one that never said anything."""
-    async with house(idle_timeout_s=0.3) as h, client_of(h) as client:
-        began = boottime()
-        assert await client.rest() == b""
-        assert 0.25 < boottime() - began < HANG_S
 
 
 async def test_fast_answers_keep_a_connection_alive() -> None:

@@ -25,23 +25,6 @@ async def learn(made: House) -> None:
     await until(lambda: made.server.stats().connections_open == 0)
 
 
-async def test_what_is_not_known_is_served_in_full_and_in_order() -> None:
-    """From its first byte on, whatever stood before it; bodies, pipelines and parts of heads alike."""
-    async with house() as h:
-        await learn(h)
-        h.slow_may_end.set()
-        for first in (SLOW, POST + b"body", GET + SLOW, GET[:30], GET[:-1]):
-            async with client_of(h) as client:
-                client.send(GET)
-                assert (await body(client)).startswith(b"fast ")
-                client.send(first)
-                if GET.startswith(first):
-                    (connection,) = h.server._open  # noqa: SLF001 - it is there that the part waits
-                    await until(lambda connection=connection: connection.incoming_bytes > 0)  # type: ignore[misc] # a default is no argument
-                    client.send(GET[len(first) :])
-                assert (await body(client)).startswith(b"slow ")
-
-
 @pytest.mark.parametrize("is_quick", [False, True])
 async def test_a_client_that_reads_nothing_does_not_fill_the_memory(is_quick: bool) -> None:
     """Once the socket is full the ordinary path takes over, which waits, and gives up."""
@@ -142,36 +125,6 @@ async def test_it_ends_when_it_was_idle_for_long() -> None:
     assert (transport.is_closed, bool(transport.written)) == (False, True)
     connection.connection_lost(None)
     assert server.stats().connections_open == 0
-
-
-async def test_one_that_has_gone_is_counted_out_once() -> None:
-    """Whichever way it was served, and also after it came back."""
-    async with house() as h:
-        await learn(h)
-        for requests in ([], [GET], [GET, SLOW], [SLOW] + [GET] * 6):
-            h.slow_may_end.set()
-            async with client_of(h) as client:
-                for request in requests:
-                    client.send(request)
-                    await body(client)
-            await until(lambda: h.server.stats().connections_open == 0)
-        async with client_of(h) as client:
-            client.send(GET)
-            client.writer.write_eof()
-            assert (await body(client)).startswith(b"fast ")
-            assert await client.rest() == b""
-        await until(lambda: h.server.stats().connections_open == 0)
-
-
-async def test_stopping_ends_it() -> None:
-    """What was written goes out first."""
-    async with house() as h:
-        await learn(h)
-        async with client_of(h) as client:
-            client.send(GET)
-            await body(client)
-            await h.server.stop()
-            assert await client.rest() == b""
 
 
 # ---- crowds of which nothing is known ---------------------------------------------------------------

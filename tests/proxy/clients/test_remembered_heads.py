@@ -44,19 +44,6 @@ class Site:
             yield client
 
 
-async def test_the_same_bytes_are_answered_without_the_handler() -> None:
-    """The kept reply with the body that the hit had, and its age since the NameNode's reply."""
-    site = Site()
-    async with site.client() as client:
-        client.send(HEAD)
-        await client.reply()
-        client.send(HEAD)
-        reply = await client.reply()
-    assert site.handled == 1
-    assert (reply.line, reply.body) == (b"HTTP/1.1 404 Not Found", BODY)
-    assert (reply["Pragma"], reply["Age"], reply.made) == ("no-cache", "2", "nncache; hit")
-
-
 @pytest.mark.parametrize(
     "head",
     [

@@ -12,12 +12,10 @@ from itertools import pairwise
 import pytest
 
 from nncache.clock import boottime
-from nncache.errors import StartError
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import ENDINGS_AT_A_TURN, Server
-from nncache.proxy.errors import NoActiveNameNodeError
 from tests.patience import HANG_S
 from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import GET, RawClient, limits_of_tests, read_body, serving, until
@@ -214,20 +212,6 @@ async def test_stopping_has_a_deadline() -> None:
     assert boottime() - began < HANG_S
 
 
-async def test_an_error_of_ours_becomes_its_reply() -> None:
-    """The connection goes on where the error allows it."""
-
-    async def handler(_: Request) -> RawResponse:
-        raise NoActiveNameNodeError("none is active")
-
-    async with serving(handler) as server, RawClient.connected(server.port) as client:
-        for _ in range(2):
-            client.send(GET)
-            reply = await client.reply()
-            assert reply.status == 503
-            assert b'"message":"nncache: none is active"' in reply.body
-
-
 async def test_a_bug_ends_one_request_only(caplog: pytest.LogCaptureFixture) -> None:
     """500 without a word of the inside, logged and counted."""
 
@@ -261,13 +245,6 @@ async def test_a_trailer_never_becomes_a_field_of_the_next_request(reads_body: b
             reply = await client.reply()
             assert (reply.status, reply.all(b"Connection")) == (200, [])
     assert seen == [((b"Host", b"nn"), (b"Transfer-Encoding", b"chunked")), ((b"Host", b"nn"),)]
-
-
-async def test_an_address_in_use_is_one_line() -> None:
-    """It names the setting and the address."""
-    async with serving(hello) as server:
-        with pytest.raises(StartError, match=rf"^listen: 127\.0\.0\.1:{server.port}: "):
-            await server_of().start("127.0.0.1", server.port)
 
 
 @pytest.mark.parametrize("line", [b"HTTP/1.1", b"HTTP/1.0"])

@@ -20,7 +20,6 @@ from tests.proxy.wire import (
     RawNameNode,
     cuts,
     forwarding,
-    is_silent,
     limits_of_tests,
     proxy_to,
     says,
@@ -151,14 +150,6 @@ async def test_a_reply_that_ends_with_its_connection_is_whole(authority: Authori
         assert (await client.reply()).status == 500
 
 
-async def test_pipelined_requests_are_answered_in_order() -> None:
-    """Three requests in one piece, three replies in their order."""
-    acts = [says(OK.replace(b"ok", b"%d%d" % (i, i))) for i in range(3)]
-    async with forwarding(*acts) as (client, _, _):
-        client.send(GET * 3)
-        assert [(await client.reply()).body for _ in range(3)] == [b"00", b"11", b"22"]
-
-
 async def test_settling_comes_before_the_first_byte() -> None:
     """OwnWrites rests on it: what a write makes stale is forgotten before its reply can be seen."""
     gate = asyncio.Event()
@@ -271,16 +262,6 @@ async def test_a_write_is_never_sent_twice(method: bytes) -> None:
         assert namenode.connections == 2, "a write goes out on a connection made for it"
         assert proxy.settled[1:] == [None]
         assert proxy.upstream.stats().outcome_unknown == 1
-
-
-async def test_an_unanswered_write_has_an_unknown_outcome() -> None:
-    """504, and not a second try."""
-    limits = limits_of_tests(upstream_timeout_s=0.2)
-    async with forwarding(is_silent, limits=limits) as (client, proxy, namenode):
-        client.send(CREATE + b"Content-Length: 0\r\n\r\n")
-        assert (await client.reply()).status == 504
-        assert proxy.settled == [None]
-        assert len(namenode.heads) == 1
 
 
 async def test_a_write_cut_off_within_its_reply_is_unknown() -> None:
