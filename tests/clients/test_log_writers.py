@@ -13,20 +13,11 @@ import pytest
 import requests
 
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy
-from tests.clients.test_unmodified_clients import PROGRAMS, hits, need
-from tests.cluster import make_directory
+from tests.clients.conftest import Way, hits, need
+from tests.clients.test_unmodified_clients import PROGRAMS
 from tests.patience import HANG_S, until
-from tests.real.stand import SPARING, proxied
 
 ROUNDS: Final = 6
-
-
-@pytest.fixture(scope="module")
-def proxy(cluster: Cluster) -> Iterator[Proxy]:
-    """One that keeps what is written here."""
-    with proxied(cluster, "/logs/*", polling=SPARING) as simulation:
-        yield simulation.proxy
 
 
 @contextmanager
@@ -42,11 +33,10 @@ def shipper(kind: str, url: str) -> Iterator[tuple[IO[str], IO[str]]]:
 
 
 @pytest.mark.parametrize("kind", ["logstash", "fluentd"])
-def test_what_is_shipped_is_there(cluster: Cluster, proxy: Proxy, kind: str) -> None:
+def test_what_is_shipped_is_there(cluster: Cluster, way: Way, kind: str) -> None:
     """The first chunk makes the file, the others are appended. None of that is a hit; polls are, once it is closed."""
-    make_directory(cluster, "/logs")
-    path, shipped = f"/logs/{kind}.log", ""
-    url = f"http://{proxy.address}/webhdfs/v1{path}"
+    path, shipped = f"/c/{kind}-{way.name}.log", ""
+    url = f"http://{way.address}/webhdfs/v1{path}"
     session = requests.Session()
 
     def poll() -> bool:
@@ -60,12 +50,13 @@ def test_what_is_shipped_is_there(cluster: Cluster, proxy: Proxy, kind: str) -> 
     until(poll)
     with shipper(kind, url) as (lines, said):
         for number in range(ROUNDS):
-            line, before = f"{kind} {number}\n", hits(proxy)
+            line, before = f"{kind} {number}\n", hits(way.proxy)
             lines.write(line)
             lines.flush()
             assert said.readline() == ("appended\n" if number else "created\n")
-            assert hits(proxy) == before
+            assert hits(way.proxy) == before
             shipped += line * 100
             until(poll)
     with hdfs.InsecureClient(f"http://{cluster.namenodes[0].http}", user="alice").read(path) as reader:
         assert reader.read() == shipped.encode()
+    way.assert_clients_are_seen(path, 2 * ROUNDS)

@@ -58,8 +58,8 @@ def nginx(namenode: str, *, valid_s: int | None, certificate: Certificate | None
         yield replace(running, progress=lambda: progress_of(page_of(running.address, _STATUS)))
 
 
-def haproxy(namenode: str, *, is_cache: bool = True) -> AbstractContextManager[Running]:
-    """Run one before a NameNode ("host:port") that keeps every 200 for an hour; or none, and balances alone.
+def haproxy(namenode: str) -> AbstractContextManager[Running]:
+    """Run one before a NameNode ("host:port") that keeps every 200 for an hour.
 
     Raises:
         MissingToolError: HAProxy is not installed.
@@ -67,7 +67,7 @@ def haproxy(namenode: str, *, is_cache: bool = True) -> AbstractContextManager[R
     program = find_program("haproxy")
 
     def command(place: Path, address: str) -> tuple[str, ...]:
-        file = _written("haproxy.cfg", place, listen=address, namenode=namenode, is_cache=is_cache)
+        file = _written("haproxy.cfg", place, listen=address, namenode=namenode)
         return program, "-db", "-f", file
 
     return server("haproxy", command)
