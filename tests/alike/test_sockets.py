@@ -127,11 +127,6 @@ def test_the_double_is_honest() -> None:
             heard, quick_over_sockets = runner.run(over_sockets(conversation, expected))
         for at, (ours, theirs) in enumerate(zip(heard, expected, strict=True)):
             assert ours == theirs, f"conversation {number}, step {at}: {conversation[at]}"
-        # On a busy machine a segment that is not answered may arrive with the next ones.
-        joined = sum(
-            isinstance(step, Send) and not expects.data
-            for step, expects in zip(conversation, expected, strict=True)
-        )
-        assert quick_over_sockets == pytest.approx(quick_in_memory, abs=joined), number
+        assert quick_over_sockets == pytest.approx(quick_in_memory, abs=3), number  # segments may be joined
         quick += quick_over_sockets
     assert quick > 100
