@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -295,9 +296,13 @@ def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source:
         until(lambda: why in proxy.process.log.read_text(encoding="utf-8"))
         assert counted(proxy) == []
         assert bool(proxy.metrics()["nncache_channel_polls_total"]) == (source == "auto")
-        edits = json.loads(fetched(proxy.admin, "/status")[0][2])["edits"]
-        assert all(why in each["why_not"] and each["behind_txids"] is None for each in edits["journalnodes"])
-        assert [why in each["why"] for each in edits["passed_over"]] == [True] * (source == "auto")
+
+        def edits() -> Any:
+            return json.loads(fetched(proxy.admin, "/status")[0][2])["edits"]
+
+        until(lambda: [why in each["why_not"] for each in edits()["journalnodes"]] == [True] * 3)
+        assert all(each["behind_txids"] is None for each in edits()["journalnodes"])
+        assert [why in each["why"] for each in edits()["passed_over"]] == [True] * (source == "auto")
         assert proxy.readiness()["is_gate_open"] == (source == "auto")
 
 
