@@ -168,15 +168,16 @@ def test_a_failover_throws_away_what_one_had_shown(on_journal: ProxiedCluster) -
     """A change that one JournalNode has is not in the log of the next NameNode; its id gets another content."""
     cluster, path = on_journal.cluster, f"{TOP}/phantom"
     first, *others = cluster.journalnodes
-    see_changes(on_journal, "before")  # how far one is behind is not known before it has shown a transaction
+    behind = f'nncache_journalnode_behind_txids{{journalnode="{others[0].rpc}"}}'
+    see_changes(on_journal, "before")
+    until(lambda: behind in on_journal.proxy.metrics(), lambda: "it has shown no transaction")
     on_journal.make_hit(path, "alice")
     flushes = on_journal.proxy.metrics()["nncache_cache_flushes_total"]
     for other in others:
         other.process.kill()
     with ThreadPoolExecutor(1) as beside:
         beside.submit(on_journal.call, Where.NAMENODE, "PUT", "MKDIRS", path)
-        behind = f'nncache_journalnode_behind_txids{{journalnode="{others[0].rpc}"}}'
-        until(lambda: on_journal.proxy.metrics()[behind] > 0)
+        until(lambda: on_journal.proxy.metrics().get(behind, 0.0) > 0)
         cluster.namenodes[0].process.kill()
     first.process.pause()
     for other in others:

@@ -41,6 +41,12 @@ def _place(task: "asyncio.Task[object]") -> str:
     return " > ".join(places)
 
 
+async def _until_set(ending: threading.Event) -> None:
+    """Return when it is; a thread that waits for it would hold back the error that ends a reader."""
+    while not ending.is_set():  # noqa: ASYNC110 - as said
+        await asyncio.sleep(0.01)
+
+
 class EditsReader:
     """A reader that begins each run where the last one has ended, as `nncache.invalidation.publisher.resume` does.
 
@@ -103,9 +109,7 @@ class EditsReader:
             at_first_sight=False,
         )
         try:
-            await run_until_first(
-                pool.run, lambda: self._follow(source), lambda: asyncio.to_thread(ending.wait)
-            )
+            await run_until_first(pool.run, lambda: self._follow(source), lambda: _until_set(ending))
         finally:
             await source.shut_down()
             await pool.close()
