@@ -13,7 +13,7 @@ from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.namenode_web import PLAIN
 from nncache.hadoop.pool import NameNodePool
 from nncache.invalidation.edits.source import EditsSource
-from nncache.invalidation.errors import GapKind, InvalidationError, MissingEventsError
+from nncache.invalidation.errors import GapKind, MissingEventsError
 from nncache.invalidation.journal.access import journal_access
 from nncache.invalidation.journal.choice import edits_of
 from nncache.invalidation.settings import EditsSettings, PollingSettings
@@ -118,7 +118,7 @@ class EditsReader:
         while True:
             try:
                 await self._follow_run(source)
-            except InvalidationError as exc:
+            except Exception as exc:  # noqa: BLE001 - a publisher begins again, whatever has ended a run
                 self.ends.append(f"{type(exc).__name__}: {exc}")
                 if isinstance(exc, MissingEventsError):
                     self._heed(exc)
