@@ -95,7 +95,12 @@ class EditsReader:
         return "\n".join((f"{self.ends[-3:]}, {self._source and self._source.stats().journal}", *places))
 
     def _run(self, ending: threading.Event) -> None:
-        asyncio.run(self._read_until(ending))
+        while not ending.is_set():
+            try:
+                asyncio.run(self._read_until(ending))
+            except Exception as exc:  # noqa: BLE001 - as a daemon is started again
+                self.ends.append(f"{type(exc).__name__}: {exc}")
+                time.sleep(RETRY_S)
 
     async def _read_until(self, ending: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()
