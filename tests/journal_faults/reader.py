@@ -13,7 +13,7 @@ from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.namenode_web import PLAIN
 from nncache.hadoop.pool import NameNodePool
 from nncache.invalidation.edits.source import EditsSource
-from nncache.invalidation.errors import GapKind, MissingEventsError
+from nncache.invalidation.errors import GapKind, InvalidationError, MissingEventsError
 from nncache.invalidation.journal.access import journal_access
 from nncache.invalidation.journal.choice import edits_of
 from nncache.invalidation.settings import EditsSettings, PollingSettings
@@ -95,12 +95,7 @@ class EditsReader:
         return "\n".join((f"{self.ends[-3:]}, {self._source and self._source.stats().journal}", *places))
 
     def _run(self, ending: threading.Event) -> None:
-        while not ending.is_set():
-            try:
-                asyncio.run(self._read_until(ending))
-            except Exception as exc:  # noqa: BLE001 - as a daemon is started again
-                self.ends.append(f"{type(exc).__name__}: {exc}")
-                time.sleep(RETRY_S)
+        asyncio.run(self._read_until(ending))
 
     async def _read_until(self, ending: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()
@@ -123,7 +118,7 @@ class EditsReader:
         while True:
             try:
                 await self._follow_run(source)
-            except Exception as exc:  # noqa: BLE001 - a publisher begins again, whatever has ended a run
+            except InvalidationError as exc:
                 self.ends.append(f"{type(exc).__name__}: {exc}")
                 if isinstance(exc, MissingEventsError):
                     self._heed(exc)
