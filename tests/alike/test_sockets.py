@@ -17,7 +17,6 @@ from tests.patience import HANG_S
 NOW = 1000.0  # where both clocks stand, so that dates and ages are the same
 CONVERSATIONS = 25
 STEPS = 60
-TURNS = 6  # of the loop, which reads its sockets in each: after a stall a timer fires before; to accept takes three
 ANSWERED_S = 0.16  # in which a step is answered, with a body or not; part of a head has no time to be refused
 
 
@@ -102,8 +101,9 @@ async def read(reader: asyncio.StreamReader, expects: Heard) -> Heard:
         except ConnectionError:
             return Heard(b"", has_ended=True)
     if not expects.data:
-        for _ in range(TURNS):  # what comes later, against all expectation, is in the way of the next answer
-            await asyncio.sleep(0.0005)
+        await asyncio.sleep(
+            0.003
+        )  # what comes later, against all expectation, is in the way of the next answer
         return Heard(b"", reader.at_eof())
     try:
         return Heard(await reader.readexactly(len(expects.data)), has_ended=False)
