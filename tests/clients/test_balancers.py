@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from nncache.testbed import Cluster
-from tests.clients.conftest import BALANCERS, Way, Ways, asked, connected, hits, ways_to
+from tests.clients.ways import BALANCERS, Way, Ways, asked, connected, hits, ways_to
 from tests.cluster import make_directory, settle
 from tests.patience import until
 

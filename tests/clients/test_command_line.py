@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from nncache.testbed import Cluster
-from tests.clients.conftest import STRAIGHT, Compare
+from tests.clients.conftest import Compare
+from tests.clients.ways import STRAIGHT
 
 USER = "alice"
 

@@ -13,8 +13,8 @@ import pytest
 import requests
 
 from nncache.testbed import Cluster
-from tests.clients.conftest import Way, hits, need
 from tests.clients.test_unmodified_clients import PROGRAMS
+from tests.clients.ways import Way, hits, need
 from tests.patience import HANG_S, until
 
 ROUNDS: Final = 6

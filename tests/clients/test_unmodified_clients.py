@@ -17,7 +17,7 @@ import pytest
 
 from nncache.testbed import Cluster
 from nncache.testbed.jars import HTTP_CLIENTS, java, resolve
-from tests.clients.conftest import WAYS, Ways, give_up, hits, need
+from tests.clients.ways import WAYS, Ways, give_up, hits, need
 from tests.cluster import make_directory, settle, webhdfs
 from tests.patience import HANG_S
 

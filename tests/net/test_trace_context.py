@@ -1,4 +1,4 @@
-"""W3C Trace Context: what a `traceparent` says, and what is none."""
+"""W3C Trace Context: what a valid `traceparent` says, and which fields are not valid."""
 
 import pytest
 

@@ -31,7 +31,7 @@ GOOD = 200, ""
 
 
 class Followed:
-    """What was told of calls.
+    """The calls that were followed.
 
     Attributes:
         ended: of each call, in order, its end: the status, and the name of the error; empty while it is under way.
