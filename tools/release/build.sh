@@ -24,6 +24,7 @@ need go 'Go 1.25 or newer builds helm (Debian 12: golang-go of backports)'
 need dpkg-deb 'apt-get install dpkg'
 need rpmbuild 'apt-get install rpm'
 need strip 'apt-get install binutils'
+need hardlink 'apt-get install util-linux'
 need krb5-config 'gssapi is compiled: apt-get install libkrb5-dev gcc python3-dev'
 need cc 'gssapi is compiled: apt-get install libkrb5-dev gcc python3-dev'
 "$PYTHON" -c 'import ensurepip, venv' || fail "Python's venv module is missing: apt-get install python3-venv"
@@ -78,6 +79,7 @@ mkdir -p "$program/bin" "$program/lib/$python" "$root/usr/bin"
 cp -a "$build/venv/lib/$python/site-packages" "$program/lib/$python/"
 find "$program" -name '*.so' -exec strip --strip-unneeded {} +
 find "$program/lib" -type f -exec chmod 644 {} +
+hardlink --quiet --ignore-time "$program/lib" # some wheels hold a file twice
 printf 'home = /usr/bin\ninclude-system-site-packages = false\n' >"$program/pyvenv.cfg"
 ln -s "../../../bin/$python" "$program/bin/python"
 sed '1s|^#!.*|#!/usr/lib/nncache/bin/python -I|' "$build/venv/bin/nncache" >"$program/bin/nncache"
