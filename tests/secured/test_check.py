@@ -105,7 +105,7 @@ def test_a_frozen_kdc_is_no_wrong_setting(secured_cluster: Cluster, kdc: Kdc) ->
 def test_no_identity_at_all_is_said_once(secured_cluster: Cluster, kdc: Kdc) -> None:
     """Both servers of the NameNode ask for Kerberos."""
     report = look(secured_cluster, kdc, {"--principal": "", "--keytab": "", "--namenode-principal": ""})
-    assert report.failed == {"identity"}
+    assert report.failed == {"identity"}, report
     (reported,) = report.of("identity", "failed")
     assert "asks for Kerberos (WWW-Authenticate: Negotiate)" in reported
     assert "--principal and --keytab" in reported
@@ -116,7 +116,7 @@ def test_no_identity_at_all_is_said_once(secured_cluster: Cluster, kdc: Kdc) -> 
 def test_another_principal_of_the_namenode_is_named(secured_cluster: Cluster, kdc: Kdc) -> None:
     """Its web server has proven itself, and is judged."""
     report = look(secured_cluster, kdc, {"--namenode-principal": f"hdfs/_HOST@{REALM}"})
-    assert report.failed == {"identity"}
+    assert report.failed == {"identity"}, report
     (reported,) = report.of("identity", "failed")
     assert "it calls itself nn/localhost" in reported
     assert "correct --namenode-principal: dfs.namenode.kerberos.principal" in reported
