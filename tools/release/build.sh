@@ -79,7 +79,7 @@ mkdir -p "$program/bin" "$program/lib/$python" "$root/usr/bin"
 cp -a "$build/venv/lib/$python/site-packages" "$program/lib/$python/"
 find "$program" -name '*.so' -exec strip --strip-unneeded {} +
 find "$program/lib" -type f -exec chmod 644 {} +
-hardlink --quiet --ignore-time "$program/lib" # some wheels hold a file twice
+hardlink --quiet --ignore-time --minimum-size 8KiB "$program/lib" # licences
 printf 'home = /usr/bin\ninclude-system-site-packages = false\n' >"$program/pyvenv.cfg"
 ln -s "../../../bin/$python" "$program/bin/python"
 sed '1s|^#!.*|#!/usr/lib/nncache/bin/python -I|' "$build/venv/bin/nncache" >"$program/bin/nncache"
