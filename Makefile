@@ -104,13 +104,13 @@ types: $(READY) ## Check types, tests included
 imports: $(READY) ## Check the order of the rooms
 	$(BIN)/lint-imports
 
-bench: $(READY) ## Poll a NameNode directly, through nncache and through nginx with 2,000 pollers (at most 5 minutes; apt-get install nginx-light; EDITS=journalnodes for edits from JournalNodes)
+bench: $(READY) ## Poll a NameNode directly, through nncache and through nginx with 2,000 pollers (about 5 minutes; apt-get install nginx-light; EDITS=journalnodes for edits from JournalNodes)
 	$(BIN)/python bench/run_pollers.py --pollers 2000 --duration 20 --out build/bench --edits-source $(EDITS)
 
 # Rights are proven again after 300 s: so long is measured, from when they no longer expire all at once.
 STEADY := --warm-up 150 --duration 300
 
-bench-pollers: $(READY) ## The same with 10,000 pollers in steady state, then with 10,000 different callers, into bench/results (about 45 minutes; apt-get install nginx-light)
+bench-pollers: $(READY) ## The same with 10,000 pollers in steady state, then with 10,000 different callers, into bench/results (about 55 minutes; apt-get install nginx-light)
 	$(BIN)/python bench/run_pollers.py $(STEADY) --edits-source $(EDITS) --also-periods 1,30; short=$$?; \
 		$(BIN)/python bench/run_pollers.py $(STEADY) --edits-source $(EDITS) --workload many_callers --modes nncache \
 		&& exit $$short

@@ -1,12 +1,13 @@
 """What the figures of a run must be at least."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from nncache.bench.driver import Figure, none_of
 from nncache.bench.figures import SCHEDULE_S, AtPeriod, ModeFigures
 from nncache.bench.report.rounding import ratio
-from nncache.bench.report.savings import all_calls_per_s, cores
+from nncache.bench.report.savings import all_calls_per_s, cores, share_of_poll_cpu_saved
 from nncache.bench.workload import Callers, Workload
 from nncache.proxy.audit_judge import AuditOutcome
 
@@ -16,6 +17,7 @@ LATENESS_BEYOND_PERIOD_S: Final = 0.1
 
 NNCACHE: Final = "nncache"
 WAITING: Final = "waiting"
+UNPOLLED: Final = "unpolled"
 
 WAITING_LATENESS_S: Final = 1.0
 """From a change to each client that waits for it (p99)."""
@@ -26,8 +28,11 @@ MAX_JOURNALNODE_CORES: Final = 0.02
 ALL_CALLS_PER_CHANGE: Final = 2.0
 """Upkeep included, where edits are read at JournalNodes and nothing is polled at the NameNode; of the design's load."""
 
+POLL_CPU_SAVED: Final = 0.95
+"""Of the NameNode's CPU for polls, beyond what it takes without any: it falls to a twentieth."""
+
 DESIGN_CHANGES_PER_S: Final = 9.0
-"""From this load on that is demanded: the NameNodes are probed as often however few changes there are."""
+"""From this load on both are demanded: the NameNodes are probed as often however few changes there are."""
 
 COMPARED: Final = frozenset(
     {AuditOutcome.SAME, AuditOutcome.CHANGED, AuditOutcome.UNANNOUNCED, AuditOutcome.BEYOND}
@@ -37,7 +42,7 @@ COMPARED: Final = frozenset(
 
 def checks(modes: Sequence[ModeFigures], workload: Workload) -> tuple[Figure, ...]:
     """Return what is demanded of a run, and how it did."""
-    return tuple(check for mode in modes for check in _of_mode(mode, workload))
+    return tuple(check for mode in modes for check in _of_mode(mode, modes, workload))
 
 
 def also_checks(also: Sequence[AtPeriod]) -> tuple[Figure, ...]:
@@ -68,16 +73,21 @@ def compared(mode: ModeFigures) -> int:
     return sum(count for outcome, count in mode.audited.items() if outcome in COMPARED)
 
 
-def _on_journalnodes(mode: ModeFigures) -> Iterator[Figure]:
+def _on_journalnodes(mode: ModeFigures, modes: Sequence[ModeFigures]) -> Iterator[Figure]:
     journalnodes = [name for name in mode.cpu_s if name.startswith("journalnode-")]
     for name in journalnodes:
         yield Figure(f"{mode.mode}: cores of {name}", cores(mode, name), most=MAX_JOURNALNODE_CORES)
     if journalnodes and ratio(mode.changes, mode.duration_s) >= DESIGN_CHANGES_PER_S:
         calls = all_calls_per_s(mode) * mode.duration_s / mode.changes
         yield Figure(f"{mode.mode}: calls of all kinds for each change", calls, most=ALL_CALLS_PER_CHANGE)
+        saved = share_of_poll_cpu_saved(mode, tuple(modes))
+        if not math.isnan(saved):
+            yield Figure(f"{mode.mode}: saved of the NameNode's CPU for polls", saved, least=POLL_CPU_SAVED)
 
 
-def _of_mode(mode: ModeFigures, workload: Workload) -> Iterator[Figure]:
+def _of_mode(mode: ModeFigures, modes: Sequence[ModeFigures], workload: Workload) -> Iterator[Figure]:
+    if mode.mode == UNPOLLED:
+        return
     late_ms, unsent = mode.late_starts_s.p99 * 1e3, mode.due - mode.sent
     yield Figure(f"{mode.mode}: polls sent late by the generator (p99)", late_ms, "ms", most=SCHEDULE_S * 1e3)
     yield none_of(f"{mode.mode}: polls not sent", unsent)
@@ -93,6 +103,6 @@ def _of_mode(mode: ModeFigures, workload: Workload) -> Iterator[Figure]:
     if mode.mode == NNCACHE and of_changes:
         asked, in_all = mode.calls.get("getFileInfo", 0), sum(mode.calls.values())
         what = f"{mode.mode}: calls for each changed path"
-        yield from _on_journalnodes(mode)
+        yield from _on_journalnodes(mode, modes)
         yield Figure(f"{what}, getFileInfo", asked / mode.changed_paths, most=GET_FILE_INFO_PER_CHANGE)
         yield Figure(f"{what}, in all (upkeep apart)", in_all / mode.changed_paths, most=CALLS_PER_CHANGE)

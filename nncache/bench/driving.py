@@ -167,7 +167,7 @@ def run_mode(
 
 def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
     settings, namenode = stand.settings, stand.namenode.http
-    if mode is Mode.DIRECT:
+    if mode in {Mode.DIRECT, Mode.UNPOLLED}:
         return _there(namenode)
     if settings.elsewhere is not None:
         return _there(settings.elsewhere.servers[mode])
@@ -189,8 +189,9 @@ def _there(address: str) -> Iterator[Running]:
 
 def _orders(stand: Stand, mode: Mode, server: str, clock: str, warm_up_s: float, duration_s: float) -> Orders:
     settings = stand.settings
+    workload = replace(settings.workload, pollers=0) if mode is Mode.UNPOLLED else settings.workload
     return Orders(
-        workload=settings.workload,
+        workload=workload,
         seed=settings.seed,
         root=stand.root(mode),
         tasks=stand.spark.sparkContext.defaultParallelism,

@@ -65,7 +65,7 @@ class ModeFigures:
     """What one mode did in its measured time.
 
     Attributes:
-        mode: "direct", "nncache", "waiting" or "nginx".
+        mode: "direct", "nncache", "waiting", "nginx" or "unpolled".
         duration_s: of the measured time.
         due: polls that were due; `sent` of them were sent, `failed` of them got no reply, or one of 5xx.
         late_starts_s: from when a poll was due until it was sent, of those whose connection was free: the

@@ -29,9 +29,10 @@ class Mode(StrEnum):
     NNCACHE = "nncache"
     WAITING = "waiting"  # nncache, by clients that wait for another answer in place of polling
     NGINX = "nginx"  # proxy_cache with a time limit
+    UNPOLLED = "unpolled"  # no one: what the NameNode does anyway, for the changes and for itself
 
 
-NOT_BY_PERIOD: Final = frozenset({Mode.WAITING, Mode.NGINX})
+NOT_BY_PERIOD: Final = frozenset({Mode.WAITING, Mode.NGINX, Mode.UNPOLLED})
 """Modes for which another poll period is another time limit, or none."""
 
 

@@ -8,7 +8,7 @@ from nncache.bench.checks import also_checks, checks, compared
 from nncache.bench.figures import AtPeriod, ModeFigures
 from nncache.bench.workload import Callers
 from nncache.bench.workload_files import load
-from tests.bench.example_figures import direct, nginx, nncache
+from tests.bench.example_figures import direct, nginx, nncache, unpolled
 
 DESIGN = load("design")
 GOOD = replace(
@@ -87,6 +87,15 @@ ON_JOURNALNODES = replace(
 def test_with_journalnodes_upkeep_and_their_cpu_count(worse: dict[str, object], says: list[str]) -> None:
     """Calls that do not depend on changes are held against the load of the design only."""
     assert shortfalls(replace(ON_JOURNALNODES, **worse)) == says  # type: ignore[arg-type] # whatever the case says
+
+
+@pytest.mark.parametrize(("cpu_s", "is_met"), [(5.2, True), (5.3, False)])
+def test_the_cpu_for_polls_is_what_is_beyond_that_without(*, cpu_s: float, is_met: bool) -> None:
+    """Of 48 s directly 3 s are for changes: 2.25 s may be left of the other 45. Without polls nothing is demanded."""
+    modes = direct(), replace(ON_JOURNALNODES, cpu_s=ON_JOURNALNODES.cpu_s | {"namenode": cpu_s}), unpolled()
+    (check,) = (each for each in checks(modes, DESIGN) if "CPU for polls" in each.what)
+    assert check.is_met is is_met
+    assert not any(each.what.startswith("unpolled") for each in checks(modes, DESIGN))
 
 
 def test_what_peers_do_wrong_is_a_result_and_no_failure() -> None:

@@ -241,6 +241,16 @@ def test_what_only_some_modes_have_has_rows() -> None:
     assert "nginx CPU, s" not in found
 
 
+def test_cpu_for_polls_is_what_is_beyond_that_without() -> None:
+    """Of 48 s directly and 2.4 s through nncache, 2 s are not for polls; without that mode it is not known."""
+    modes = example.direct(), example.nncache(), replace(example.unpolled(), cpu_s={"namenode": 2.0})
+    found = table(*modes)
+    assert found["NameNode CPU for polls: beyond that without any"] == ("76.67 %", "0.67 %", "0 %")
+    assert found["of that saved against direct"] == (NONE, "99.13 %", NONE)
+    assert "NameNode CPU for polls: beyond that without any" not in table(*modes[:2])
+    assert "without polls" in as_markdown(example.info(), modes, ())
+
+
 def test_wrong_answers_are_listed() -> None:
     """The first hundred of each mode, with what was wrong with them; or the text that there are none."""
     text = as_markdown(example.info(), example.modes(), ())

@@ -22,7 +22,13 @@ from nncache.bench.report.finding import Modes, schedule, workload_name
 
 STYLE: Final = str(Path(__file__).with_name("charts.mplstyle"))
 
-COLOURS: Final = {"direct": "#000000", "nncache": "#0072B2", "waiting": "#009E73", "nginx": "#D55E00"}
+COLOURS: Final = {
+    "direct": "#000000",
+    "nncache": "#0072B2",
+    "waiting": "#009E73",
+    "nginx": "#D55E00",
+    "unpolled": "#999999",
+}
 """By mode. Source: M. Okabe, K. Ito, "Color Universal Design", 2008."""
 
 OTHER: Final = "#CC79A7"

@@ -83,6 +83,7 @@ def ways(info: RunInfo, modes: Modes) -> str:
         "waiting": "waiting: through the same proxy, which holds each request until its answer differs (Prefer: wait); "
         "each asks again at once, without a period.",
         "nginx": f"nginx: through a cache that keeps each answer for {info.nginx_valid_s:g} s.",
+        "unpolled": "unpolled: no one asks; what is left is the changes and the NameNode's own work.",
     }
     said = [known[mode.mode] for mode in modes if mode.mode in known]
     return " ".join(
@@ -99,7 +100,7 @@ def freshness(modes: Modes) -> str:
     """Say in one sentence, without a full stop, how late changes are seen, and how many answers were wrong."""
     seen = [f"{duration(mode.lateness_s.p99)} {way(mode)}" for mode in modes if mode.lateness_s.count]
     late = f"99 % of pollers see a change within {', '.join(seen)}" if seen else "No change was seen"
-    wrong = ", ".join(f"{mode.wrong_count:,} {way(mode)}" for mode in modes)
+    wrong = ", ".join(f"{mode.wrong_count:,} {way(mode)}" for mode in modes if mode.mode != "unpolled")
     return f"{late}; wrong answers: {wrong}" if wrong else late
 
 
@@ -120,7 +121,9 @@ def late_periods(also: tuple[AtPeriod, ...]) -> tuple[str, ...]:
 
 def way(mode: ModeFigures) -> str:
     """Return `directly`, or through what, or how."""
-    return {"direct": "directly", "waiting": "by waiting"}.get(mode.mode, f"through {mode.mode}")
+    return {"direct": "directly", "waiting": "by waiting", "unpolled": "without polls"}.get(
+        mode.mode, f"through {mode.mode}"
+    )
 
 
 def _each(modes: Iterable[ModeFigures], value: Callable[[ModeFigures], float], unit: str) -> str:

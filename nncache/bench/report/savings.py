@@ -22,7 +22,7 @@ FORMULA: Final = (
 """How the computed rows are computed."""
 
 
-_WITHOUT_UPKEEP: Final = ("direct", "nginx")
+_WITHOUT_UPKEEP: Final = ("direct", "nginx", "unpolled")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +110,20 @@ def share_of_calls_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> f
 def share_of_cpu_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
     """Return the same of the NameNode's CPU."""
     return _share_saved(cores, mode, modes)
+
+
+def cores_for_polls(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
+    """Return the NameNode's CPU seconds a second beyond those it takes without polls; NaN if these are not known."""
+    return next((cores(mode) - cores(each) for each in modes if each.mode == "unpolled"), math.nan)
+
+
+def share_of_poll_cpu_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
+    """Return the share that `mode` saves of the NameNode's CPU for polls; NaN if that is not known."""
+    return (
+        math.nan
+        if mode.mode == "unpolled"
+        else _share_saved(lambda each: cores_for_polls(each, modes), mode, modes)
+    )
 
 
 def _share_saved(

@@ -31,9 +31,11 @@ from nncache.bench.report.savings import (
     all_calls_per_s,
     calls_per_s,
     cores,
+    cores_for_polls,
     savings,
     share_of_calls_saved,
     share_of_cpu_saved,
+    share_of_poll_cpu_saved,
     share_saved,
 )
 from nncache.proxy.audit_judge import AUDIT_OUTCOMES
@@ -139,9 +141,11 @@ _TEMPLATES.globals.update(
     calls_per_s=calls_per_s,
     all_calls_per_s=all_calls_per_s,
     cores=cores,
+    cores_for_polls=cores_for_polls,
     share_saved=share_saved,
     share_of_calls_saved=share_of_calls_saved,
     share_of_cpu_saved=share_of_cpu_saved,
+    share_of_poll_cpu_saved=share_of_poll_cpu_saved,
     proof=PROOF,
     audit_outcomes=AUDIT_OUTCOMES,
 )

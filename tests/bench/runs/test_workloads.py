@@ -121,6 +121,16 @@ def test_asked_directly_the_namenode_is_called_for_each_poll(
     assert figures.calls["getFileInfo"] >= 0.9 * figures.sent  # counted a moment later than asked
 
 
+def test_without_polls_the_namenode_is_called_for_changes_alone(
+    cluster: Cluster, spark: SparkSession, tmp_path: Path
+) -> None:
+    """What it takes then is there whatever stands before it."""
+    figures = run(cluster, spark, tmp_path, small("design"), Mode.UNPOLLED)
+    assert (figures.due, figures.sent, figures.calls["getFileInfo"]) == (0, 0, 0)
+    assert figures.changes > 0
+    assert figures.cpu_s["namenode"] > 0
+
+
 def test_a_run_whose_pollers_fail_ends_at_once(
     cluster: Cluster, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
