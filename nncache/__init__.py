@@ -9,9 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nncache.connecting import NoProxyError as NoProxyError
-    from nncache.connecting import Proxies as Proxies
-    from nncache.connecting import connect as connect
+    from nncache.client.connecting import NoProxyError as NoProxyError
+    from nncache.client.connecting import Proxies as Proxies
+    from nncache.client.connecting import connect as connect
+    from nncache.client.registering import BlockingRegistry as BlockingRegistry
+    from nncache.client.registering import open_registry as open_registry
+    from nncache.client.subscribing import EventsPosition as EventsPosition
+    from nncache.client.subscribing import FilterEvents as FilterEvents
+    from nncache.client.subscribing import subscribe as subscribe
     from nncache.hadoop.events import EventBatch as EventBatch
     from nncache.invalidation.errors import ChannelUnavailableError as ChannelUnavailableError
     from nncache.invalidation.errors import MissingEventsError as MissingEventsError
@@ -21,14 +26,9 @@ if TYPE_CHECKING:
     from nncache.invalidation.errors import ZooKeeperSilentError as ZooKeeperSilentError
     from nncache.invalidation.subscriber.events import FilterModified as FilterModified
     from nncache.namenode.cluster import LightCluster as LightCluster
-    from nncache.registering import BlockingRegistry as BlockingRegistry
-    from nncache.registering import open_registry as open_registry
-    from nncache.subscribing import EventsPosition as EventsPosition
-    from nncache.subscribing import FilterEvents as FilterEvents
-    from nncache.subscribing import subscribe as subscribe
 
 _NAMES = {
-    "nncache.connecting": ("NoProxyError", "Proxies", "connect"),
+    "nncache.client.connecting": ("NoProxyError", "Proxies", "connect"),
     "nncache.hadoop.events": ("EventBatch",),
     "nncache.invalidation.errors": (
         *("ChannelUnavailableError", "MissingEventsError", "NotPermittedError"),
@@ -36,8 +36,8 @@ _NAMES = {
     ),
     "nncache.invalidation.subscriber.events": ("FilterModified",),
     "nncache.namenode.cluster": ("LightCluster",),
-    "nncache.registering": ("BlockingRegistry", "open_registry"),
-    "nncache.subscribing": ("EventsPosition", "FilterEvents", "subscribe"),
+    "nncache.client.registering": ("BlockingRegistry", "open_registry"),
+    "nncache.client.subscribing": ("EventsPosition", "FilterEvents", "subscribe"),
 }
 """Loaded when asked for: a command line does not wait for a client of ZooKeeper."""
 

@@ -13,7 +13,7 @@ from nncache.daemons.dns_wiring import DnsStats
 from nncache.daemons.watchdog import LoopStats
 from nncache.events.endpoint import EventStats
 from nncache.events.stream import StreamEnd
-from nncache.hadoop.pool import PoolStats
+from nncache.hadoop.namenodes.pool import PoolStats
 from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.stats import ChannelStats, JournalStats, RecordStats, StreamStats
 from nncache.metrics.metric import ROOMS, Daemon

@@ -40,7 +40,7 @@ ON_THE_CLUSTER = (
     "tests/invalidation/test_namenodes.py",
     "tests/proxy/upstream/test_queries.py",
     "tests/registry/test_operations.py",
-    "tests/test_connecting.py",
+    "tests/client/test_connecting.py",
 )
 """Directories and files of the layer TEST that share the session's cluster. One worker runs them all."""
 
@@ -103,7 +103,6 @@ WITH_PROCESSES = (
     "tests/house/test_packages.py",
     "tests/registry/test_hadoop_records.py",
     "tests/registry/test_tree_watch.py",
-    "tests/test_cli.py",
     "tests/tracing/test_traced_proxy.py",
 )
 """Directories, files and beginnings of names of the layer CHECK: tests that start processes, and short forms of what

@@ -15,7 +15,7 @@ from nncache.testbed.ports import PortLease
 Running: TypeAlias = AbstractContextManager[subprocess.Popen[bytes]]
 """A process for as long as it is entered."""
 
-NNCACHE = (sys.executable, "-m", "nncache.cli")
+NNCACHE = (sys.executable, "-m", "nncache.commands.cli")
 
 
 def free_address() -> str:

@@ -22,7 +22,7 @@ from typing import Any, Final
 import click
 from matplotlib.figure import Figure as Chart
 
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.spec import FULL_SPEED_JVM

@@ -37,9 +37,9 @@ from nncache.bench.driver import (
 from nncache.bench.driver import cluster as bench_cluster
 from nncache.bench.servers.counters import AGE_S, attribute_calls, file_calls, use_of
 from nncache.hadoop.events import Create
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.filter_file import encode_filters
 from nncache.testbed import Cluster, TestbedError

@@ -17,7 +17,7 @@ import click
 
 from nncache.bench.driver import Figure, Result, benchmark
 from nncache.bench.servers.counters import use_of
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import LightCluster
 from nncache.testbed.spec import FULL_SPEED_JVM, own_user

@@ -23,7 +23,7 @@ from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, Operation
 from nncache.hadoop.feed_znodes import DEFAULT_ROOT
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Block, BlockState, Inode, Location, encode
 from nncache.namenode.namespace.transaction import MAX_OPERATIONS

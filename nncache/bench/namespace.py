@@ -17,7 +17,7 @@ from nncache.bench.plan import Change, Plan
 from nncache.bench.polling.replies import digest_of, file_id_of
 from nncache.bench.workload import ChangeKind
 from nncache.hadoop.calls import PREFIX
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 
 _FIRST_MTIME_MS: Final = 1_700_000_000_000
 

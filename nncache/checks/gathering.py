@@ -35,9 +35,9 @@ from nncache.hadoop.kerberos.gss import Mechanism
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.kerberos.services import services_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.server_kind import ServerKind
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.journal.directory import why_no_edits

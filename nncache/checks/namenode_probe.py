@@ -25,10 +25,10 @@ from nncache.hadoop.errors import HadoopError, KerberosError, OtherServerError, 
 from nncache.hadoop.jmx import (
     STARTED_QUERY,
 )
-from nncache.hadoop.jmx_client import JmxClient
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.namenodes.jmx_client import JmxClient
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.paths import ROOT
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception

@@ -15,8 +15,8 @@ from nncache.errors import ConfigurationError
 from nncache.hadoop.errors import RemoteCallError, RemoteExceptionError
 from nncache.hadoop.glob_syntax import pitfall
 from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namenode import NameNodeRpc
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.errors import FilterError
 from nncache.invalidation.filters.admission import too_general
 from nncache.invalidation.filters.definition import check_glob

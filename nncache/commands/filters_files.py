@@ -29,7 +29,7 @@ from nncache.commands.filters_view import (
 from nncache.commands.options import with_json, with_settings
 from nncache.errors import ConfigurationError, FiltersError, NotComparedError
 from nncache.hadoop.kerberos.identity import KerberosIdentity
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.filters.file_plan import FilePlan, plan_file
 from nncache.invalidation.filters.filter_file import (
     BadFilterFileError,

@@ -18,7 +18,7 @@ from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.namenode_web import NameNodeWeb
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.errors import FilterError, FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.filters.stored_filters import StoredFilters

@@ -8,10 +8,10 @@ from typing import Any
 import click
 import uvloop
 
+from nncache.client.registering import OpenRegistry
 from nncache.coordination.errors import ConnectionLostError, CoordinationError
 from nncache.errors import RegistryCommandError
 from nncache.logs import LogSettings, set_up_logs
-from nncache.registering import OpenRegistry
 from nncache.registry import paths
 from nncache.registry.errors import PathNotFoundError, RegistryError, RegistryIOError
 from nncache.registry.operations import Registry

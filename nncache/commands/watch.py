@@ -10,6 +10,7 @@ from typing import NoReturn, assert_never
 import click
 import uvloop
 
+from nncache.client.subscribing import EventsPosition, subscribed
 from nncache.commands.event_lines import (
     Away,
     Happened,
@@ -32,7 +33,6 @@ from nncache.invalidation.subscriber.events import FilterModified, Position, Rec
 from nncache.invalidation.subscriber.subscription import Subscription
 from nncache.logs import LogSettings, set_up_logs
 from nncache.settings.commands import WATCH, load_settings
-from nncache.subscribing import EventsPosition, subscribed
 
 
 @with_settings(WATCH.keys.values())

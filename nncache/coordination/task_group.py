@@ -14,17 +14,33 @@ AGAIN_S: Final = 1.0
 """Seconds after which work that did not end when it was cancelled is cancelled again."""
 
 
+class UnaskedCancellationError(Exception):
+    """A work ended as if it had been cancelled, and nobody had: such as by a future that another one cancelled."""
+
+
 async def run_all(*works: Callable[[], Awaitable[object]]) -> None:
     """Run all; return when all have ended. The first error ends the others, and is raised.
 
-    Two things differ from a bare asyncio.TaskGroup of Python 3.11: the error comes as it is, not in a group, and a
-    cancellation that meets an error is not lost (the group would raise the error, and its task live on).
+    Three things differ from a bare asyncio.TaskGroup of Python 3.11: the error comes as it is, not in a group; a
+    cancellation that meets an error is not lost (the group would raise the error, and its task live on); and where
+    one work ends by a cancellation that came from elsewhere the others do not go on without it.
+
+    Raises:
+        UnaskedCancellationError: such a cancellation; its cause is where it came.
     """
     failures: list[Exception] = []
+    is_ending = False
 
     async def guarded(work: Callable[[], Awaitable[object]]) -> None:
         try:
             await work()
+        except asyncio.CancelledError as exc:
+            if not is_ending:
+                failures.append(
+                    UnaskedCancellationError(f"{work} was cancelled by something that it waited for")
+                )
+                failures[-1].__cause__ = exc
+            raise
         except Exception as exc:  # noqa: BLE001 - raised below
             failures.append(exc)
 
@@ -34,6 +50,7 @@ async def run_all(*works: Callable[[], Awaitable[object]]) -> None:
             while running and not failures:
                 _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            is_ending = True
             while running:
                 for task in running:
                     task.cancel()

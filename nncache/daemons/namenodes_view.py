@@ -1,8 +1,8 @@
 """The NameNodes as operators see them."""
 
 from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.namespace import NamespaceCheck
-from nncache.hadoop.pool import NameNodePool
 
 
 def namenodes_view(pool: NameNodePool) -> tuple[dict[str, object], ...]:

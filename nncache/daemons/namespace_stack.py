@@ -31,9 +31,9 @@ from nncache.events.endpoint import EventsEndpoint
 from nncache.events.zookeeper import ZooKeeperEvents
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
-from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.invalidation.consumer import Consumer
-from nncache.invalidation.edits.source import EditsSource
+from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.journal.access import journal_access
 from nncache.invalidation.journal.choice import edits_of
 from nncache.invalidation.settings import DIRECT, FEED, ZOOKEEPER

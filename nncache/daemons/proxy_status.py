@@ -15,7 +15,7 @@ from nncache.daemons.edits_view import edits_view
 from nncache.daemons.history import History, Span, Totals
 from nncache.daemons.settings_view import settings_view
 from nncache.daemons.watchdog import LoopStats
-from nncache.hadoop.pool import PoolStats
+from nncache.hadoop.namenodes.pool import PoolStats
 from nncache.invalidation.stats import ChannelStats
 from nncache.proxy.cache_status import MEANINGS
 from nncache.proxy.front_end import FrontEndStats

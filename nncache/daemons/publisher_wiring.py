@@ -40,9 +40,9 @@ from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
-from nncache.hadoop.pool import NameNodePool
-from nncache.hadoop.webhdfs import WebHdfs
-from nncache.invalidation.edits.source import EditsSource
+from nncache.hadoop.namenodes.pool import NameNodePool
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
+from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.feed.source import FeedEdits
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.filters.read_ahead import reading_ahead

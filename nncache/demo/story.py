@@ -39,7 +39,7 @@ from nncache.demo.system import (
 )  # fmt: skip
 from nncache.demo.terminal import Chapter, Step, Story, Terminal, counted, shown
 from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Subscriber
 

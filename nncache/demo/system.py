@@ -14,7 +14,7 @@ from typing import Final
 
 from nncache.demo.clients import Clients, DemoError
 from nncache.demo.terminal import Terminal
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec, Relay, ZooKeeper
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import LightCluster, Program, Proxy, Publisher

@@ -1,7 +1,7 @@
 """Decide which NameNode is the active one, from what each says of itself.
 
-Pure: `nncache.hadoop.pool` asks the NameNodes and feeds the answers in. Nothing is elected here: who is active is
-the NameNodes' own business, and this is what can be seen of it from outside.
+Pure: `nncache.hadoop.namenodes.pool` asks the NameNodes and feeds the answers in. Nothing is elected here: who is
+active is the NameNodes' own business, and this is what can be seen of it from outside.
 
 A NameNode that was stopped and goes on says that it is active until it is fenced. With QuorumJournalManager alone that
 happens at its next write, and reads of it would go back in time. The one that became active last is right. Clocks of

@@ -35,7 +35,7 @@ class EditsRpc(Protocol):
 
 
 class NameNodes(Protocol):
-    """The pool; `nncache.hadoop.pool.NameNodePool` has this shape."""
+    """The pool; `nncache.hadoop.namenodes.pool.NameNodePool` has this shape."""
 
     @property
     def namenodes(self) -> Sequence[NameNode]:

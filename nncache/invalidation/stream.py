@@ -14,7 +14,7 @@ from nncache.coordination.login import Login
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.change import Change
 from nncache.hadoop.events import EventBatch
-from nncache.invalidation.edits.source import EditsSource
+from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.namenodes import NameNodes
 from nncache.invalidation.settings import (
     DIRECT,
@@ -156,7 +156,7 @@ class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
 
 
 _BUILT_IN = {
-    DIRECT: "nncache.invalidation.direct:DirectInotifyEventInputStream",
+    DIRECT: "nncache.invalidation.edits.direct:DirectInotifyEventInputStream",
     FEED: "nncache.invalidation.feed.stream:FeedInotifyEventInputStream",
     ZOOKEEPER: "nncache.invalidation.follower.stream:ZooKeeperInotifyEventInputStream",
 }

@@ -250,7 +250,7 @@ def asked(log: bytes) -> int:
 
 
 def _nncache(*arguments: str) -> None:
-    program = (sys.executable, "-m", "nncache.cli", *arguments)
+    program = (sys.executable, "-m", "nncache.commands.cli", *arguments)
     ran = subprocess.run(program, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, (arguments, ran.stdout, ran.stderr[-3000:])
 

@@ -168,7 +168,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     """In one line, and every other command works."""
     code = (
         "import sys; sys.modules['pyspark'] = None; sys.argv = ['nncache', 'advise', 'x']; "
-        "from nncache.cli import main; main()"
+        "from nncache.commands.cli import main; main()"
     )
     done = subprocess.run(
         (sys.executable, "-c", code), capture_output=True, text=True, cwd=tmp_path, check=False

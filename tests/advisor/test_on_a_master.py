@@ -14,8 +14,8 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from nncache import cli
 from nncache.advisor.generator import Spec, lines_of
+from nncache.commands import cli
 from tests.advisor.test_advise import advice_about
 from tests.patience import HANG_S
 
@@ -66,7 +66,7 @@ def test_a_cluster_gives_the_same_advice(spark: SparkSession, tmp_path: Path, ma
     expected = {each.glob: [each.saved.low, each.saved.high] for each in local.filters}
     assert expected
     submit = (str(PROGRAMS / "spark-submit"), "--master", master, cli.__file__, "advise")
-    direct = (sys.executable, "-m", "nncache.cli", "advise", "--master", master)
+    direct = (sys.executable, "-m", "nncache.commands.cli", "advise", "--master", master)
     # Without it, Spark makes 200 partitions for a cluster.
     (tmp_path / "spark-defaults.conf").write_text("spark.sql.shuffle.partitions 4\n")
     environment = ENVIRONMENT | {"SPARK_CONF_DIR": str(tmp_path)}

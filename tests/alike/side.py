@@ -8,7 +8,7 @@ from typing import Any, Final, Self, cast
 from nncache.cache import CacheSettings, MetadataCache
 from nncache.hadoop.change import Footprint
 from nncache.hadoop.election_view import NameNode
-from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.proxy.clients.cached_reply import DateText
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.fastpath import FastPath

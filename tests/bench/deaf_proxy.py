@@ -8,7 +8,7 @@ python -m tests.bench.deaf_proxy proxy --listen HOST:PORT ...
 from typing import Any, cast
 
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.cli import main
+from nncache.commands.cli import main
 from nncache.proxy import auditor
 
 

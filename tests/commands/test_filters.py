@@ -351,7 +351,7 @@ def test_a_filter_is_modified(command: Command) -> None:
 
 def test_a_terminal_shows_a_table(joe: Command) -> None:
     """With its headings in small letters, unlike columns, which a pipe gets."""
-    program = (sys.executable, "-m", "nncache.cli", "filters", "list")
+    program = (sys.executable, "-m", "nncache.commands.cli", "filters", "list")
     shown = on_a_terminal(*program, "--namenode-http", joe.namenodes, "--filters-path", joe.path)
     assert "subscribers" in shown
     assert GLOB in shown
@@ -501,7 +501,7 @@ def test_no_summary_of_a_command_is_cut(words: tuple[str, ...]) -> None:
 def test_no_command_waits_for_the_libraries_of_another(words: tuple[str, ...], needless: set[str]) -> None:
     """It would take several times as long to begin."""
     code = (
-        f"import sys; sys.argv[1:] = {words!r}\nfrom nncache.cli import main\n"
+        f"import sys; sys.argv[1:] = {words!r}\nfrom nncache.commands.cli import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert end.code == 0\n"
         f"assert not {needless!r} & {{*sys.modules}}, {needless!r} & {{*sys.modules}}"
     )

@@ -229,7 +229,7 @@ def process() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "nncache.cli", "registry", *arguments]
+        command = [sys.executable, "-m", "nncache.commands.cli", "registry", *arguments]
         environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
         started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ))
         return started[-1]

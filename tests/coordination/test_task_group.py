@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nncache.coordination.task_group import AT_ONCE, each_bounded, run_all
+from nncache.coordination.task_group import AT_ONCE, UnaskedCancellationError, each_bounded, run_all
 from tests.invalidation.virtual_time import clock
 
 
@@ -45,6 +45,18 @@ async def test_the_first_error_ends_the_others() -> None:
     with pytest.raises(ValueError, match="first") as caught:
         await run_all(Work(1, error), slow, Work(2, ValueError("second")))
     assert caught.value is error
+    assert clock() == pytest.approx(1001)
+    assert slow.was_cancelled == 1
+
+
+async def test_a_work_that_others_cancelled_is_missed() -> None:
+    """The rest would go on without it, and nobody would know."""
+    answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_later(1.0, answer.cancel)
+    slow = Work(10)
+    with pytest.raises(UnaskedCancellationError) as caught:
+        await run_all(lambda: answer, slow)
+    assert isinstance(caught.value.__cause__, asyncio.CancelledError)
     assert clock() == pytest.approx(1001)
     assert slow.was_cancelled == 1
 

@@ -20,7 +20,7 @@ from nncache.daemons.proxy_status import (
     totals_of,
 )
 from nncache.daemons.watchdog import LoopStats
-from nncache.hadoop.pool import PoolStats
+from nncache.hadoop.namenodes.pool import PoolStats
 from nncache.invalidation.stats import ChannelStats, JournalStats
 from nncache.proxy.cache_status import Bypass
 from nncache.proxy.front_end import FrontEndStats

@@ -22,7 +22,7 @@ from nncache.daemons.publisher_status import (
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.election_view import Active, NameNode, Probe
 from nncache.hadoop.namenode_settings import NameNodeSettings
-from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.invalidation.channel.records import Events, Stale
 from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.output_stream import FilterChange, Publication

@@ -11,8 +11,8 @@ from nncache.daemons.namenodes_view import about_namenode, namenodes_view
 from nncache.daemons.status_of_all import gate_of, readiness_of, status_of_all, total_of
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
-from nncache.hadoop.pool import NameNodePool
 from nncache.invalidation.stats import ChannelStats
 from nncache.settings.commands import SettingsOfProxy
 from tests.daemons.test_proxy_status import SEEN, TOTALS

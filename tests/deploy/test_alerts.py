@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.certificates import Authority
 from nncache.testbed.daemon import Proxy
@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(600), needs_prometheus]
 WITH_FAULTS = """
 from nncache.cache.gate import FreshnessGate
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.cli import main
+from nncache.commands.cli import main
 
 FreshnessGate.is_open = lambda *_: True
 MetadataCache.apply = lambda *_, **__: None

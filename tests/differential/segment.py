@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Daemon

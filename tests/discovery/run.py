@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import nncache
-from nncache.connecting import Proxies
+from nncache.client.connecting import Proxies
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy
 from tests.discovery.finders import Finder, MakesFinder, Place

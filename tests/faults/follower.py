@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 
 from nncache.clock import boottime
 from nncache.hadoop.namenode_settings import NameNodeSettings
-from nncache.hadoop.pool import NameNodePool
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.pool import NameNodePool
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.consumer import Consumer
-from nncache.invalidation.direct import DirectInotifyEventInputStream
+from nncache.invalidation.edits.direct import DirectInotifyEventInputStream
 from nncache.testbed import Cluster
 from tests.invalidation.judge import Judge
 from tests.patience import until_so

@@ -8,7 +8,7 @@ import pytest
 
 from nncache.clock import boottime
 from nncache.hadoop.change import AccessChanged, Appeared, Closed, Moved, Opened, Vanished
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.consumer import Consumer
 from nncache.testbed import Cluster, Relay
 from tests.faults.follower import Follower, summary

@@ -14,7 +14,7 @@ from nncache.clock import boottime
 from nncache.hadoop.configured_namenodes import parse_quorum_journal
 from nncache.hadoop.events import EventBatch
 from nncache.hadoop.namenode_settings import NameNodeSettings
-from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.invalidation.journal.access import JournalAccess
 from nncache.invalidation.journal.source import JournalEdits

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter, encode_definition
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster

@@ -11,7 +11,7 @@ import pytest
 
 from nncache.hadoop.errors import NoActiveNameNodeError, RemoteCallError
 from nncache.hadoop.namenode_settings import NameNodeSettings
-from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.remote_exception import Verdict
 from nncache.testbed import Cluster, ClusterSpec
 from tests.cluster import HADOOP, make_directory

@@ -13,7 +13,7 @@ from aiohttp import web
 from nncache.hadoop.election_view import HaState, ProbeReply
 from nncache.hadoop.errors import JmxUnavailableError, MalformedReplyError, TlsError
 from nncache.hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
-from nncache.hadoop.jmx_client import MAX_REPLY_BYTES, JmxClient
+from nncache.hadoop.namenodes.jmx_client import MAX_REPLY_BYTES, JmxClient
 from nncache.hadoop.namespace import Namespace
 from nncache.testbed.certificates import Authority
 from tests.hadoop.fake_jmx import FakeJmx, fake_jmx

@@ -13,8 +13,8 @@ from nncache.hadoop.errors import MalformedReplyError, NoActiveNameNodeError, Wr
 from nncache.hadoop.jmx import JOURNAL_QUERY
 from nncache.hadoop.namenode_settings import MIN_PROBE_PAUSE_S, NameNodeSettings
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.namespace import Namespace
-from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.user import RpcUser
 from tests.hadoop.fake_jmx import NAMESPACE, FakeJmx, fake_jmx
@@ -326,7 +326,7 @@ async def test_callers_have_connections_that_end_with_the_pool() -> None:
 
 async def test_idle_connections_of_callers_are_closed_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A NameNode keeps no file open for a caller who has gone."""
-    monkeypatch.setattr("nncache.hadoop.pool.IDLE_S", 0.02)
+    monkeypatch.setattr("nncache.hadoop.namenodes.pool.IDLE_S", 0.02)
     monkeypatch.setattr("nncache.hadoop.rpc.callers.IDLE_S", 0.02)
     async with over_rpc(closed) as (server, namenode, pool):
         async with pool.rpc_as(namenode, RpcUser("alice")) as rpc:

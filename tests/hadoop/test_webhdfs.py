@@ -9,9 +9,9 @@ from aiohttp.test_utils import TestServer
 
 from nncache.hadoop.errors import MalformedReplyError, RemoteExceptionError, WebHdfsError
 from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.rpc.namenode import NameNodeRpc
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster
 
 ODD_NAME = "ä b+c%41&?#;,=x"

@@ -18,7 +18,7 @@ from nncache.hadoop.errors import (
     RemoteExceptionError,
     WebHdfsError,
 )
-from nncache.hadoop.webhdfs_transport import WebHdfsTransport
+from nncache.hadoop.namenodes.webhdfs_transport import WebHdfsTransport
 from nncache.testbed.certificates import Authority
 from nncache.testbed.ports import PortLease
 from tests.tls import server_context, web_of

@@ -12,7 +12,7 @@ import pytest
 from tests.house.tree import ROOT
 
 STARTS = (
-    "nncache.cli",
+    "nncache.commands.cli",
     "nncache.demo.__main__",
     "nncache.daemons.proxy_wiring",
     "nncache.daemons.publisher_wiring",

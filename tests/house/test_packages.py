@@ -64,16 +64,16 @@ def test_the_wheel_holds_the_runtime_under_one_name(tmp_path: Path) -> None:
         command = (sys.executable, "-I", "-c", start + code)
         return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
 
-    shown = run("sys.argv = ['nncache', 'proxy', '--help']; from nncache.cli import main; main()")
+    shown = run("sys.argv = ['nncache', 'proxy', '--help']; from nncache.commands.cli import main; main()")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "--namenode" in shown.stdout
     assert "No module named 'cache'" in run("import cache").stderr
     assert "\n  cluster" in run("from nncache.commands.group import nncache; nncache(['--help'])").stdout
     light = run(
-        "sys.argv = ['nncache', 'cluster', '--light', '--help']; from nncache.cli import main; main()"
+        "sys.argv = ['nncache', 'cluster', '--light', '--help']; from nncache.commands.cli import main; main()"
     )
     assert (light.returncode, light.stderr) == (0, "")
     assert "--directory" in light.stdout
-    refused = run("sys.argv = ['nncache', 'cluster']; from nncache.cli import main; main()")
+    refused = run("sys.argv = ['nncache', 'cluster']; from nncache.commands.cli import main; main()")
     assert refused.returncode == 1
     assert "clone the repository" in refused.stderr

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from nncache.cli import main
+from nncache.commands.cli import main
 from nncache.coordination.session import Session
 from nncache.coordination.zookeeper import ANY_VERSION, Check, Delete, Operation, SetData
 from nncache.events.messages import Frame

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count
 from typing import Final, TypeAlias
 
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed.errors import StartError
 from nncache.testbed.zookeepers import leader_of
 from tests.inotify.edit_log import events_between

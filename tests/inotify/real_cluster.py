@@ -14,7 +14,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.protocol.states import ZnodeStat
 
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.publisher.identity import parse_identity
 from nncache.testbed import Cluster, Relay, ZooKeeper

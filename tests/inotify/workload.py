@@ -5,7 +5,7 @@ import random
 import threading
 from typing import Final
 
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster
 from tests.real.beside import on_hdfs
 

@@ -11,7 +11,7 @@ from nncache.hadoop.events import EditsPage, Event, EventBatch, Unlink
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import RemoteException
 from nncache.invalidation.edits.poller import PolledEdits
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.settings import PollingSettings
 from tests.invalidation.virtual_time import clock
 

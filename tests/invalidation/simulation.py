@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from nncache.hadoop.election_view import HaState
 from nncache.invalidation.consumer import Consumer
-from nncache.invalidation.direct import DirectInotifyEventInputStream
+from nncache.invalidation.edits.direct import DirectInotifyEventInputStream
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.judge import Judge
 from tests.invalidation.virtual_time import clock, until

@@ -14,7 +14,7 @@ from nncache.hadoop.change import Touched, Vanished
 from nncache.hadoop.events import EventBatch, Rename, Unlink
 from nncache.invalidation.backoff import NOT_PERMITTED_RETRY_S
 from nncache.invalidation.consumer import ITEMS_PER_TURN, Consumer
-from nncache.invalidation.direct import DirectInotifyEventInputStream
+from nncache.invalidation.edits.direct import DirectInotifyEventInputStream
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     InvalidationError,

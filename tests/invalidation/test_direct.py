@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nncache.hadoop.events import EventBatch, Unlink
-from nncache.invalidation.direct import DirectInotifyEventInputStream
+from nncache.invalidation.edits.direct import DirectInotifyEventInputStream
 from nncache.invalidation.errors import MissingEventsError
 from nncache.invalidation.stream import Covered, StreamItem, Transactions
 from tests.invalidation import virtual_time

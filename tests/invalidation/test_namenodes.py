@@ -11,7 +11,7 @@ from nncache.hadoop.election_view import Probe
 from nncache.hadoop.errors import RemoteCallError
 from nncache.hadoop.events import Create, Event, Unlink
 from nncache.hadoop.namenode_settings import NameNodeSettings
-from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.invalidation.namenodes import EditsRpc, NameNodes

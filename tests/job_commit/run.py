@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.real.beside import at_once, on_hdfs

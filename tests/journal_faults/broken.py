@@ -2,7 +2,7 @@
 
 import sys
 
-from nncache.cli import main
+from nncache.commands.cli import main
 from nncache.invalidation.journal import source
 from tests.invalidation.journal.broken_quorums import BROKEN
 

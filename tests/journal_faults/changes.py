@@ -15,7 +15,7 @@ import aiohttp
 
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.events import EventBatch, MetadataKind, MetadataUpdate
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed.asker import Asker
 from tests.journal_faults.pair import FaultyPair
 from tests.real.proxied_cluster import MAX_STALENESS_S

@@ -11,8 +11,8 @@ from nncache.coordination.task_group import run_until_first
 from nncache.hadoop.events import EventBatch
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.namenode_web import PLAIN
-from nncache.hadoop.pool import NameNodePool
-from nncache.invalidation.edits.source import EditsSource
+from nncache.hadoop.namenodes.pool import NameNodePool
+from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.errors import GapKind, InvalidationError, MissingEventsError
 from nncache.invalidation.journal.access import journal_access
 from nncache.invalidation.journal.choice import edits_of

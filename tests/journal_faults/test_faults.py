@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namenode import NameNodeRpc
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.edits.cursor import EditsCursor, PageResult
 from nncache.testbed.daemon import Proxy
 from tests.journal_faults.__main__ import stand

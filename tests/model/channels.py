@@ -6,8 +6,8 @@ from enum import Enum
 from functools import partial
 
 from nncache.hadoop.events import Unlink
-from nncache.invalidation.direct import DirectInotifyEventInputStream, EditsInputStream
-from nncache.invalidation.edits.source import EditsSource
+from nncache.invalidation.edits.direct import DirectInotifyEventInputStream, EditsInputStream
+from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.follower.stream import ZooKeeperInotifyEventInputStream
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.settings import PollingSettings

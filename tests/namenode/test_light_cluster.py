@@ -357,7 +357,7 @@ def test_pywebhdfs(homes: LightCluster) -> None:
 @contextlib.contextmanager
 def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
     """Run `nncache cluster --light`, and yield what it prints."""
-    command = (sys.executable, "-m", "nncache.cli", "cluster", "--light", *arguments)
+    command = (sys.executable, "-m", "nncache.commands.cli", "cluster", "--light", *arguments)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:

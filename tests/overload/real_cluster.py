@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy

@@ -14,7 +14,7 @@ from nncache.clock import boottime
 from nncache.hadoop.election_view import Active, NameNode
 from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
-from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse

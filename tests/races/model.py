@@ -40,7 +40,7 @@ _REACHED: Final = (
     "proxy.writes",
     "proxy.existing_path",
     "invalidation.consumer",
-    "invalidation.direct",
+    "invalidation.edits.direct",
     "invalidation.edits.poller",
     "invalidation.edits.confirmed_namenode",
 )

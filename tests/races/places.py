@@ -91,7 +91,7 @@ FORWARD: Final = (
 
 APPLY: Final = (
     "invalidation.consumer",
-    "invalidation.direct",
+    "invalidation.edits.direct",
     "invalidation.edits.poller",
     "invalidation.edits.confirmed_namenode",
     "invalidation.same_namespace",
@@ -100,8 +100,8 @@ APPLY: Final = (
     "invalidation.channel.reader",
     "invalidation.follower.filter_set",
     "invalidation.follower.probing",
-    "hadoop.pool",
-    "hadoop.jmx_client",
+    "hadoop.namenodes.pool",
+    "hadoop.namenodes.jmx_client",
 )
 """Where a change may wait on its way into the cache; the pool says how fresh the cache is."""
 

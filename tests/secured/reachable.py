@@ -57,7 +57,7 @@ def _tell(asked: Path, reported: Path) -> None:
 
 
 def _main() -> None:
-    from nncache.cli import main  # noqa: PLC0415 - this module is imported by tests as well
+    from nncache.commands.cli import main  # noqa: PLC0415 - this module is imported by tests as well
 
     asked, reported, *arguments = sys.argv[1:]
     threading.Thread(target=_tell, args=(Path(asked), Path(reported)), daemon=True).start()

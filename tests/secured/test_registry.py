@@ -8,7 +8,7 @@ import pytest
 from kazoo.client import KazooClient
 
 import nncache
-from nncache.registering import OpenRegistry
+from nncache.client.registering import OpenRegistry
 from nncache.registry.errors import NoPathPermissionsError
 from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.testbed import Cluster, Kdc

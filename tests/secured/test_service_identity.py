@@ -12,16 +12,16 @@ from click.testing import CliRunner
 from nncache.commands.group import nncache
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.errors import KerberosError, RemoteCallError, RpcAuthenticationError, RpcLoginError
-from nncache.hadoop.jmx_client import JmxClient
 from nncache.hadoop.kerberos.identity import KerberosIdentity, Negotiation, identity_of
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.web_login import WebLogin
+from nncache.hadoop.namenodes.jmx_client import JmxClient
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.rpc.callers import CallerConnections
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec, Kdc, Kerberos, Relay
 from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.spec import REALM

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker

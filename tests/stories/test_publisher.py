@@ -13,9 +13,9 @@ from nncache.coordination.zookeeper import ZooKeeper
 from nncache.hadoop.events import EventBatch, Rename
 from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.namenode_settings import NameNodeSettings
-from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.namenodes.pool import NameNodePool
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namenode import NameNodeRpc
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.channel.published_filters import parse_published_filter
 from nncache.invalidation.channel.records import Events, parse_cache_record, parse_filter_record
 from nncache.invalidation.channel.znodes import Znodes

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import nncache
+from nncache.client.portal import Portal
 from nncache.hadoop.events import Create
-from nncache.portal import Portal
 from nncache.testbed import Cluster
 from tests.cluster import make_directory
 from tests.patience import HANG_S

@@ -22,7 +22,7 @@ import click
 
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.errors import HadoopError
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster, ClusterSpec, TestbedError, ZooKeeper

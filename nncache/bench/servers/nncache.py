@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from nncache.bench.driver import at_once, hdfs_of
 from nncache.bench.servers.running import PAGE_TIMEOUT_S, Progress, Running
-from nncache.connecting import connect
+from nncache.client.connecting import connect
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.proxy.audit_judge import AuditOutcome

@@ -44,7 +44,7 @@ _BLOCK_BYTES: Final = 128 * 1024 * 1024
 
 
 class NamespaceCalls:
-    """One NameNode, as one user. It has the shape of these calls of `nncache.hadoop.webhdfs.WebHdfs`.
+    """One NameNode, as one user. It has the shape of these calls of `nncache.hadoop.namenodes.webhdfs.WebHdfs`.
 
     Every method raises `RpcUnavailableError` when no reply came in time, `RemoteCallError` when the NameNode
     answered with an exception, and `RpcError` otherwise.

@@ -24,7 +24,7 @@ from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.edits.confirmed_namenode import ConfirmedNameNode
 from nncache.invalidation.edits.cursor import EditsCursor, EditsGap
 from nncache.invalidation.edits.pacing import IDLE_COST_S, PROBE_SPACING_S, PollPacer, RollPolicy
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,

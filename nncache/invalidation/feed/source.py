@@ -18,7 +18,7 @@ from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.events import EventBatch
 from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     CorruptZnodeError,
@@ -49,7 +49,7 @@ Connect = Callable[[ZooKeeperSettings, Callable[[], float]], ZooKeeperSession]
 
 
 class FeedEdits:
-    """Edits by watches of ZooKeeper; an `nncache.invalidation.edits.source.EditsSource`.
+    """Edits by watches of ZooKeeper; an `nncache.invalidation.edits_source.EditsSource`.
 
     One session with ZooKeeper serves all runs. A run survives lost connections and expired sessions, and ends where
     continuity does. Nothing is concluded from ZooKeeper's being there or not: coverage is what the active NameNode says

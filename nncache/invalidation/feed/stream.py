@@ -1,6 +1,6 @@
 """The channel that is the feed of a namespace in ZooKeeper: the example of a channel of one's own (docs/inotify.md)."""
 
-from nncache.invalidation.direct import EditsInputStream
+from nncache.invalidation.edits.direct import EditsInputStream
 from nncache.invalidation.feed.source import Connect, FeedEdits
 from nncache.invalidation.stream import ChannelSetup
 

@@ -14,7 +14,7 @@ from nncache.net.http_failure import why_unanswered
 
 
 class Hdfs(Protocol):
-    """HDFS as one user; `nncache.hadoop.webhdfs.WebHdfs` has this shape and says what is raised."""
+    """HDFS as one user; `nncache.hadoop.namenodes.webhdfs.WebHdfs` has this shape and says what is raised."""
 
     async def status(self, path: str) -> FileStatus:
         """Return the status of a path."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from nncache.invalidation.backoff import SETTLED_S, Backoff
 from nncache.invalidation.edits.poller import PolledEdits
-from nncache.invalidation.edits.source import EditsRead, EditsSource
+from nncache.invalidation.edits_source import EditsRead, EditsSource
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,

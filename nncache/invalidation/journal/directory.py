@@ -14,7 +14,7 @@ from nncache.hadoop.election_view import Active
 from nncache.hadoop.errors import MalformedEditsError, NoActiveNameNodeError
 from nncache.hadoop.events import EventBatch
 from nncache.hadoop.namespace import Namespace
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,
@@ -61,7 +61,7 @@ class _Run:
 
 
 class DirectoryEdits:
-    """Edits from a NameNode's own directory; an `nncache.invalidation.edits.source.EditsSource`.
+    """Edits from a NameNode's own directory; an `nncache.invalidation.edits_source.EditsSource`.
 
     With HA it is written behind the JournalNodes, by the active NameNode alone. A NameNode goes on without a directory
     that it cannot write, and says so nowhere but in its log; so does one that is not the active one.

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from nncache.hadoop.events import Create, Event, EventBatch
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 
 MAX_AHEAD: Final = 50_000
 """Transactions with events by which the source in use may be ahead before the other is given up."""

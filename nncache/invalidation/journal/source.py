@@ -16,7 +16,7 @@ from nncache.hadoop.election_view import Active
 from nncache.hadoop.errors import HadoopError, NoActiveNameNodeError
 from nncache.hadoop.events import EventBatch
 from nncache.invalidation.backoff import Backoff
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.errors import ChannelUnavailableError, GapKind, MissingEventsError
 from nncache.invalidation.follower.probing import Probing
 from nncache.invalidation.journal.access import JournalAccess, explained, see_same_journal, unreadable
@@ -100,7 +100,7 @@ class _Run:
 
 
 class JournalEdits:
-    """Edits from JournalNodes; an `nncache.invalidation.edits.source.EditsSource`.
+    """Edits from JournalNodes; an `nncache.invalidation.edits_source.EditsSource`.
 
     A run begins at a position of the NameNode's log, and ends with another epoch or another active NameNode. What the
     caches of too few hold is read from finalized segments; a run ends where it is in the open segment alone.

@@ -13,7 +13,7 @@ from nncache.hadoop.events import Event, EventBatch, MetadataKind, MetadataUpdat
 from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ROOT
 from nncache.invalidation.channel.records import Dropped, Stale
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.publisher.digest import Digest
 from nncache.invalidation.publisher.event_buffer import EventBuffer
 from nncache.invalidation.publisher.filter_limits import FilterLimits

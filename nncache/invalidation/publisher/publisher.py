@@ -12,7 +12,7 @@ from nncache.coordination.errors import CoordinationError, NotAllowedError
 from nncache.coordination.task_group import run_all
 from nncache.hadoop.errors import HadoopError, NoActiveNameNodeError
 from nncache.invalidation.backoff import NOT_PERMITTED_RETRY_S, SETTLED_S, Backoff
-from nncache.invalidation.edits.source import EditsSource
+from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from nncache.invalidation.channel.published_filters import PublishedFilter
-from nncache.invalidation.edits.source import EditsSource
+from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.errors import GapKind, MissingEventsError, UnreadableEditsError
 from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters
 from nncache.invalidation.publisher.output_stream import (

@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 
 from nncache.coordination.task_group import run_all
 from nncache.invalidation.channel.records import Dropped, Stale
-from nncache.invalidation.edits.source import EditsRead, EditsSource
+from nncache.invalidation.edits_source import EditsRead, EditsSource
 from nncache.invalidation.errors import ChannelUnavailableError, InvalidationError
 from nncache.invalidation.publisher.filter_follower import FilterAdmission, FilterFollower
 from nncache.invalidation.publisher.filter_journal import FilterJournal, by_kind

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
-from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError, ReplyTooLargeError

@@ -14,7 +14,7 @@ from typing import Final
 
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.errors import NoActiveNameNodeError as NoActiveKnownError
-from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.retry import FailureKind, may_retry
 from nncache.proxy.clients.body import RequestBody

@@ -15,7 +15,7 @@ from nncache.hadoop.errors import (
     RpcError,
     TooManyCallersError,
 )
-from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.user import RpcUser

@@ -13,8 +13,8 @@ from nncache.hadoop.editlog.batches import batch_of
 from nncache.hadoop.editlog.frames import Stop, read_frames, read_segment
 from nncache.hadoop.editlog.ops import Op, OpCode, decode_op
 from nncache.hadoop.events import EventBatch
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namenode import NameNodeRpc
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.java import DFS_ADMIN
 from tests.cluster import HADOOP, webhdfs

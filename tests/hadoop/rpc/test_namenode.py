@@ -9,10 +9,10 @@ import pytest
 from nncache.hadoop.errors import RemoteCallError, RpcUnavailableError, WrongAddressError
 from nncache.hadoop.events import Unlink
 from nncache.hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, parse_block_pool, parse_cluster_id
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.rpc.namenode import NameNodeRpc
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.namenode.cluster import LightCluster
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker

@@ -14,12 +14,12 @@ from nncache.hadoop.errors import (
     WrongAddressError,
 )
 from nncache.hadoop.filestatus import FileStatus
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.namespace_calls import MAX_DIRECTORIES, NamespaceCalls
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.statuses import encode_status, status_of
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster
 from tests.cluster import make_directory
 from tests.real.light_server import LightServer

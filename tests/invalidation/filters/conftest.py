@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from nncache.hadoop.webhdfs import WebHdfs
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster
 from tests.invalidation.filters.fake_hdfs import FakeHdfs, Place
 

@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 
 from nncache.hadoop.errors import RemoteExceptionError
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.paths import ancestors, name
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.errors import (
     BrokenFilterError,
     FilterError,

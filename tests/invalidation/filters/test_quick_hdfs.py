@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from nncache.hadoop.errors import MalformedReplyError, RemoteExceptionError
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import Verdict
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.errors import FilterAccessError, FilterExistsError
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore

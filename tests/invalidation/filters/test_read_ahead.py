@@ -6,8 +6,8 @@ import pytest
 
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.hadoop.filestatus import FileStatus
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter
 from nncache.invalidation.filters.hdfs_reader import FilterReader
 from nncache.invalidation.filters.hdfs_store import FilterStore

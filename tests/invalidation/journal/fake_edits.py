@@ -5,7 +5,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from nncache.hadoop.events import EventBatch, Unlink
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.errors import ChannelUnavailableError
 from nncache.invalidation.stats import ChannelStats, JournalStats
 from tests.invalidation.virtual_time import clock

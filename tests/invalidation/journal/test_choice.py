@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,

@@ -9,7 +9,7 @@ import pytest
 from nncache.hadoop.editlog.local import LogDirectory
 from nncache.hadoop.events import Unlink
 from nncache.hadoop.namespace import Namespace
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,

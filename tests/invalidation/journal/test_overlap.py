@@ -5,7 +5,7 @@ import pytest
 from nncache.hadoop.change import AccessChanged
 from nncache.hadoop.events import Create, Event, EventBatch, Unlink
 from nncache.hadoop.filestatus import FileType
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.journal import overlap
 from nncache.invalidation.journal.overlap import Overlap
 

@@ -18,7 +18,7 @@ from nncache.invalidation.channel.records import (
 )
 from nncache.invalidation.channel.znodes import Znodes, parse_txid
 from nncache.invalidation.edits.poller import PolledEdits
-from nncache.invalidation.edits.source import EditsSource
+from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.settings import FilterSettings

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from nncache.hadoop.events import Event, EventBatch, Unlink
 from nncache.invalidation.channel.published_filters import PublishedFilter
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import (
     FilterChange,

@@ -9,7 +9,7 @@ import pytest
 
 from nncache.coordination.zookeeper import Delete, Operation
 from nncache.invalidation.channel.records import Dropped
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,

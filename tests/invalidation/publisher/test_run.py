@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nncache.invalidation.channel.records import Events
-from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, NotPermittedError
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.publisher.filter_follower import FilterAdmission, FilterFollower

@@ -5,9 +5,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Final
 
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.connection import CLIENT_PROTOCOL, Method, RpcConnection
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
-from nncache.hadoop.webhdfs import WebHdfs
 from tests.http_client import webhdfs
 from tests.overload import places
 from tests.overload.attack import Aim, Tally

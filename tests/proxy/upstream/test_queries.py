@@ -19,10 +19,10 @@ from nncache.hadoop.errors import (
     TooManyCallersError,
 )
 from nncache.hadoop.namenode_settings import NameNodeSettings
-from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.namenodes.pool import NameNodePool
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.remote_exception import RemoteException, Verdict
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.proxy.ports import WriteRight
 from nncache.proxy.upstream.queries import REFUSAL_REMEMBERED_S, PoolQueries
 from nncache.testbed import Cluster

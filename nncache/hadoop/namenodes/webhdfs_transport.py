@@ -37,7 +37,7 @@ class WebHdfsTransport:
     """Connections to one NameNode, or to several of which one is the active one, while it is entered.
 
     A call goes first to the NameNode that answered last, and to another only where `nncache.hadoop.retry` allows it.
-    For what it raises see `nncache.hadoop.webhdfs.WebHdfs`.
+    For what it raises see `nncache.hadoop.namenodes.webhdfs.WebHdfs`.
     """
 
     def __init__(

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 import nncache
-from nncache import connecting
+from nncache.client import connecting
+from nncache.client.registering import BlockingRegistry
 from nncache.coordination.acl import ALL, OPEN, Acl, AclEntry, Right
 from nncache.errors import ConfigurationError
-from nncache.registering import BlockingRegistry
 from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, RegisteredDaemon
 from nncache.registry.errors import PathNotFoundError, RegistryIOError
 from nncache.registry.tree_watch import Current, Present, Removed

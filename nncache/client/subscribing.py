@@ -8,13 +8,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from nncache.client.portal import Entered, Portal, session_of, settings_of
 from nncache.clock import boottime
 from nncache.hadoop.events import EventBatch
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.errors import ChannelOutageError, MissingEventsError
 from nncache.invalidation.subscriber.events import FilterModified, ReceivedEvents
 from nncache.invalidation.subscriber.subscription import Subscription
-from nncache.portal import Entered, Portal, session_of, settings_of
 from nncache.settings.commands import WATCH, SettingsOfWatch
 
 _OUTSIDE: Final = "events are read inside of a block: with nncache.subscribe(...) as events"

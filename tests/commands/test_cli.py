@@ -8,7 +8,7 @@ import pytest
 
 SAY = """
 import sys, click
-from nncache.cli import main
+from nncache.commands.cli import main
 from nncache.commands.group import nncache
 
 @nncache.command()

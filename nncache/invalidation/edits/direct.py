@@ -3,7 +3,7 @@
 from collections import deque
 
 from nncache.invalidation.edits.poller import PolledEdits
-from nncache.invalidation.edits.source import EditsSource
+from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.stats import ChannelStats
 from nncache.invalidation.stream import (
     ChannelSetup,

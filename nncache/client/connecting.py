@@ -7,9 +7,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from nncache.client.portal import Entered
+from nncache.client.registering import OpenRegistry, open_registry
 from nncache.clock import boottime
-from nncache.portal import Entered
-from nncache.registering import OpenRegistry, open_registry
 from nncache.registry.daemon_record import PLACE, WEBHDFS_API
 from nncache.registry.errors import RegistryError, RegistryIOError
 from nncache.registry.operations import Registry

@@ -6,9 +6,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from nncache.client.portal import Entered, Portal, session_of, settings_of
 from nncache.clock import boottime
 from nncache.coordination.errors import ConnectionLostError
-from nncache.portal import Entered, Portal, session_of, settings_of
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import RegistryIOError
 from nncache.registry.operations import Registry

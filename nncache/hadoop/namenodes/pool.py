@@ -19,12 +19,12 @@ from nncache.hadoop.errors import (
     NoActiveNameNodeError,
     TlsError,
 )
-from nncache.hadoop.jmx_client import JmxClient
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.tickets import TicketStats
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_settings import MIN_PROBE_PAUSE_S, NameNodeSettings
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.namenodes.jmx_client import JmxClient
 from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.rpc.callers import IDLE_S, CallerConnections
 from nncache.hadoop.rpc.namenode import NameNodeRpc

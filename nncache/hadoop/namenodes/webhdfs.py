@@ -24,9 +24,9 @@ from nncache.hadoop.jmx import (
 )
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.namenodes.webhdfs_transport import Data, WebHdfsTransport
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import Verdict
-from nncache.hadoop.webhdfs_transport import Data, WebHdfsTransport
 
 _KindT = TypeVar("_KindT", bound=msgspec.Struct)
 

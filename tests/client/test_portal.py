@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from nncache.client.portal import Entered, Portal
 from nncache.clock import boottime
-from nncache.portal import Entered, Portal
 
 
 def test_results_and_errors_come_back() -> None:

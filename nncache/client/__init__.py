@@ -1,0 +1,1 @@
+"""What other programs import: proxies and services by name, and the events of a filter."""
