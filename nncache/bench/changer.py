@@ -13,11 +13,11 @@ from typing import Final
 
 import aiohttp
 
-from nncache.bench import tables
 from nncache.bench.namespace import BenchNamespace, State
-from nncache.bench.plan import Change, Plan
 from nncache.bench.polling.clock import boottime
-from nncache.bench.workload import Workload
+from nncache.bench.shared import tables
+from nncache.bench.shared.plan import Change, Plan
+from nncache.bench.shared.workload import Workload
 from nncache.hadoop.errors import HadoopError
 
 LONG_AGO_S: Final = -1e9

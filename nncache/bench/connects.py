@@ -12,7 +12,9 @@ from typing import Final
 import click
 
 from nncache.bench import pollers, storm
-from nncache.bench.driver import (
+from nncache.bench.pollers import PATHS, ROOT, Polled, path_of
+from nncache.bench.servers.counters import use_of
+from nncache.bench.shared.driver import (
     Figure,
     Result,
     answer_of,
@@ -24,8 +26,6 @@ from nncache.bench.driver import (
     none_of,
     quantile,
 )
-from nncache.bench.pollers import PATHS, ROOT, Polled, path_of
-from nncache.bench.servers.counters import use_of
 from nncache.bench.storm import Stormed
 from nncache.bench.wrk import let_open
 from nncache.testbed import Cluster

@@ -12,13 +12,10 @@ from typing import Final
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from nncache.bench import tables
 from nncache.bench.bystander import Watched, observe
 from nncache.bench.changer import Order, Outcome, change
-from nncache.bench.driver import apart, edits_of_journalnodes, next_of
 from nncache.bench.judge.others import FILE
 from nncache.bench.namespace import BenchNamespace
-from nncache.bench.plan import Plan
 from nncache.bench.polling.clock import boottime, serving_time
 from nncache.bench.polling.collect import collect
 from nncache.bench.polling.task import Orders
@@ -27,6 +24,9 @@ from nncache.bench.servers.counters import NameNodeAt, Sample, sample
 from nncache.bench.servers.nncache import AUDITING, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.settings import Mode, RunSettings
+from nncache.bench.shared import tables
+from nncache.bench.shared.driver import apart, edits_of_journalnodes, next_of
+from nncache.bench.shared.plan import Plan
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster
 

@@ -25,7 +25,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Chart
 from matplotlib.patches import Patch
 
-from nncache.bench.driver import at_once, cluster, hdfs_of, quantile
 from nncache.bench.pollers import request_of, schedule_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.rows import Rows
@@ -34,7 +33,8 @@ from nncache.bench.report.canvas import COLOURS, STYLE, as_png, tinted
 from nncache.bench.report.charts import KINDS, SHADES
 from nncache.bench.run import machine
 from nncache.bench.servers.counters import NameNodeAt, sample
-from nncache.bench.tables import POLLS
+from nncache.bench.shared.driver import at_once, cluster, hdfs_of, quantile
+from nncache.bench.shared.tables import POLLS
 from nncache.hadoop.errors import HadoopError
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore

@@ -23,12 +23,12 @@ import click
 from matplotlib.figure import Figure as Chart
 
 from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, table
-from nncache.bench.driver import Figure, Result, benchmark, cluster, none_of
 from nncache.bench.servers.caches import nginx
 from nncache.bench.servers.counters import NameNodeAt, sample
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Progress, Running
+from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, none_of
 from nncache.bench.wrk import Load, ask_times, held, in_turn, let_open, loading
 from nncache.testbed import Cluster
 from nncache.testbed.errors import StartError

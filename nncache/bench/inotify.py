@@ -23,7 +23,8 @@ from typing import Any, Final
 import click
 
 import nncache
-from nncache.bench.driver import (
+from nncache.bench.servers.counters import AGE_S, attribute_calls, file_calls, use_of
+from nncache.bench.shared.driver import (
     Figure,
     Result,
     answer_of,
@@ -34,8 +35,7 @@ from nncache.bench.driver import (
     none_of,
     quantile,
 )
-from nncache.bench.driver import cluster as bench_cluster
-from nncache.bench.servers.counters import AGE_S, attribute_calls, file_calls, use_of
+from nncache.bench.shared.driver import cluster as bench_cluster
 from nncache.hadoop.events import Create
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namenode import NameNodeRpc

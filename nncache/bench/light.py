@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import click
 
-from nncache.bench.driver import Figure, Result, benchmark
 from nncache.bench.servers.counters import use_of
+from nncache.bench.shared.driver import Figure, Result, benchmark
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import LightCluster

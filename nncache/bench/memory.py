@@ -22,7 +22,7 @@ from typing import Final, cast
 import click
 import uvloop
 
-from nncache.bench.driver import Figure, Result, apart, benchmark, next_of
+from nncache.bench.shared.driver import Figure, Result, apart, benchmark, next_of
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.settings import CacheSettings
 from nncache.clock import boottime

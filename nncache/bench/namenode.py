@@ -16,9 +16,9 @@ from typing import Final
 import click
 from matplotlib.figure import Figure as Chart
 
-from nncache.bench.driver import Figure, Result, benchmark
 from nncache.bench.light import OPERATIONS, Row, Server, measure, real
 from nncache.bench.servers.counters import use_of
+from nncache.bench.shared.driver import Figure, Result, benchmark
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, Operation

@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 import aiohttp
 
-from nncache.bench.driver import AT_ONCE, at_once
-from nncache.bench.plan import Change, Plan
 from nncache.bench.polling.replies import digest_of, file_id_of
-from nncache.bench.workload import ChangeKind
+from nncache.bench.shared.driver import AT_ONCE, at_once
+from nncache.bench.shared.plan import Change, Plan
+from nncache.bench.shared.workload import ChangeKind
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 
@@ -23,7 +23,7 @@ _FIRST_MTIME_MS: Final = 1_700_000_000_000
 
 
 class State(NamedTuple):
-    """What the NameNode says of a path, as `bench/tables.py` has it."""
+    """What the NameNode says of a path, as `bench/shared/tables.py` has it."""
 
     status: int
     digest: int

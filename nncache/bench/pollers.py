@@ -13,11 +13,11 @@ from typing import Final
 import pyarrow as pa
 import uvloop
 
-from nncache.bench.plan import Poller
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Schedule, Times
-from nncache.bench.tables import POLLS
+from nncache.bench.shared.plan import Poller
+from nncache.bench.shared.tables import POLLS
 
 POLLERS: Final = 64
 PERIOD_S: Final = 0.05

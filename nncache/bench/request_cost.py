@@ -20,13 +20,13 @@ import click
 from matplotlib.figure import Figure as Chart
 
 from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, each_s, table
-from nncache.bench.driver import Figure, Result, benchmark, cluster, make_directories, none_of
 from nncache.bench.report.rounding import ratio
 from nncache.bench.servers.caches import haproxy, nginx
 from nncache.bench.servers.counters import use_of
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Running
+from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, make_directories, none_of
 from nncache.bench.wrk import Counted, ask_for, in_turn, let_open
 from nncache.testbed.programs import find_program
 

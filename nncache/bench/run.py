@@ -17,15 +17,15 @@ from pyspark.sql import SparkSession
 
 from nncache.bench.bystander import TIME_UNIT
 from nncache.bench.checks import also_checks, checks
-from nncache.bench.driver import with_journalnodes
 from nncache.bench.driving import Stand, run_mode, warm_up_namenode
-from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
 from nncache.bench.judge.reduction import reduce
-from nncache.bench.plan import Plan
 from nncache.bench.polling.collect import prepare
 from nncache.bench.report.table import as_text
 from nncache.bench.report.write import write_report
 from nncache.bench.settings import Mode, RunSettings
+from nncache.bench.shared.driver import with_journalnodes
+from nncache.bench.shared.figures import AtPeriod, ModeFigures, RunInfo
+from nncache.bench.shared.plan import Plan
 from nncache.bench.spark import session
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster, ClusterSpec

@@ -19,13 +19,13 @@ from typing import Final
 import click
 
 from nncache.bench.driving import RefusedChangesError
-from nncache.bench.plan import ROOT
 from nncache.bench.polling.collect import ExecutorError
 from nncache.bench.run import run
 from nncache.bench.servers.nncache import Channel
 from nncache.bench.settings import Elsewhere, Mode, RunSettings, warm_up_for
-from nncache.bench.workload import Workload
-from nncache.bench.workload_files import WorkloadError, load, names
+from nncache.bench.shared.plan import ROOT
+from nncache.bench.shared.workload import Workload
+from nncache.bench.shared.workload_files import WorkloadError, load, names
 from nncache.invalidation.settings import INOTIFY, JOURNALNODES
 from nncache.testbed import MissingToolError, TestbedError
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION

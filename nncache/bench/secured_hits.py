@@ -17,9 +17,9 @@ from typing import Final
 import click
 
 from nncache.bench.cost import Round, by_server, each_s, table
-from nncache.bench.driver import Figure, Result, benchmark, none_of
 from nncache.bench.servers.caches import nginx
 from nncache.bench.servers.counters import use_of
+from nncache.bench.shared.driver import Figure, Result, benchmark, none_of
 from nncache.bench.wrk import ask_for, in_turn
 from nncache.testbed import Cluster, ClusterSpec, Kerberos
 from nncache.testbed.asker import Asker

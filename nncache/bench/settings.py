@@ -5,9 +5,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from nncache.bench.plan import ROOT
 from nncache.bench.servers.nncache import Channel
-from nncache.bench.workload import Workload
+from nncache.bench.shared.plan import ROOT
+from nncache.bench.shared.workload import Workload
 from nncache.invalidation.settings import INOTIFY
 
 WARM_UP_S: Final = 10.0

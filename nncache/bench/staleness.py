@@ -15,7 +15,8 @@ from typing import Final
 
 import click
 
-from nncache.bench.driver import (
+from nncache.bench.servers.counters import use_of
+from nncache.bench.shared.driver import (
     Figure,
     Result,
     at_once,
@@ -27,7 +28,6 @@ from nncache.bench.driver import (
     quantile,
     with_journalnodes,
 )
-from nncache.bench.servers.counters import use_of
 from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
 from nncache.testbed import Cluster, ClusterSpec, TestbedError

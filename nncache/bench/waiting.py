@@ -18,7 +18,16 @@ import psutil
 import uvloop
 
 from nncache.bench import pollers
-from nncache.bench.driver import (
+from nncache.bench.pollers import Polled, request_of
+from nncache.bench.polling.clock import endpoint
+from nncache.bench.polling.replies import Reply
+from nncache.bench.polling.rows import Rows
+from nncache.bench.polling.schedule import Times
+from nncache.bench.polling.waiting import Waiting
+from nncache.bench.servers.counters import AGE_S, beans, file_calls, use_of
+from nncache.bench.servers.nncache import Channel, nncache
+from nncache.bench.servers.running import Running
+from nncache.bench.shared.driver import (
     Figure,
     Result,
     answer_of,
@@ -32,16 +41,7 @@ from nncache.bench.driver import (
     none_of,
     quantile,
 )
-from nncache.bench.plan import Poller
-from nncache.bench.pollers import Polled, request_of
-from nncache.bench.polling.clock import endpoint
-from nncache.bench.polling.replies import Reply
-from nncache.bench.polling.rows import Rows
-from nncache.bench.polling.schedule import Times
-from nncache.bench.polling.waiting import Waiting
-from nncache.bench.servers.counters import AGE_S, beans, file_calls, use_of
-from nncache.bench.servers.nncache import Channel, nncache
-from nncache.bench.servers.running import Running
+from nncache.bench.shared.plan import Poller
 from nncache.bench.wrk import let_open
 from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
 from nncache.testbed import Cluster

@@ -8,7 +8,7 @@ from nncache.advisor.figures import Bracket, FilterFigures, Side
 from nncache.advisor.outputs import Pseudonyms, filters_toml, in_bytes, named, percent, workload_toml
 from nncache.advisor.report import as_markdown, write_report
 from nncache.advisor.run import Advice, Load
-from nncache.bench.workload_files import load
+from nncache.bench.shared.workload_files import load
 from nncache.invalidation.filters.filter_file import parse_filters
 
 SIDE = Side(

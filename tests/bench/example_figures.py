@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from nncache.bench.driver import Figure
-from nncache.bench.figures import AtPeriod, ModeFigures, OthersFigures, Quantiles, RunInfo, WrongAnswer
+from nncache.bench.shared.driver import Figure
+from nncache.bench.shared.figures import AtPeriod, ModeFigures, OthersFigures, Quantiles, RunInfo, WrongAnswer
 
 NOTHING: Final = Quantiles(count=0, mean=0.0, p50=0.0, p90=0.0, p99=0.0, p999=0.0, max=0.0)
 

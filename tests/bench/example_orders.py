@@ -2,7 +2,7 @@
 
 from nncache.bench.polling.clock import boottime
 from nncache.bench.polling.task import Orders
-from nncache.bench.workload import Workload
+from nncache.bench.shared.workload import Workload
 
 
 def orders(pollers: int, server: str, clock: str, **changed: float) -> Orders:

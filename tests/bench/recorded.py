@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from nncache.bench.tables import CHANGES, COUNTERS, HOSTS, POLLS, write
+from nncache.bench.shared.tables import CHANGES, COUNTERS, HOSTS, POLLS, write
 
 Row = dict[str, Any]
 

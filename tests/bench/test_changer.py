@@ -6,8 +6,8 @@ import pytest
 
 from nncache.bench.changer import Changer, Order
 from nncache.bench.namespace import BenchNamespace, State
-from nncache.bench.plan import Change
-from nncache.bench.workload import ChangeKind, Event, Workload
+from nncache.bench.shared.plan import Change
+from nncache.bench.shared.workload import ChangeKind, Event, Workload
 from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from nncache.bench.checks import also_checks, checks, compared
-from nncache.bench.figures import AtPeriod, ModeFigures
-from nncache.bench.workload import Callers
-from nncache.bench.workload_files import load
+from nncache.bench.shared.figures import AtPeriod, ModeFigures
+from nncache.bench.shared.workload import Callers
+from nncache.bench.shared.workload_files import load
 from tests.bench.example_figures import direct, nginx, nncache, unpolled
 
 DESIGN = load("design")

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from nncache.bench import connects, growth, inotify, request_cost, run_pollers, waiting
-from nncache.bench.driver import AT_ONCE, Figure, Result, apart, at_once, benchmark, next_of, quantile
+from nncache.bench.shared.driver import AT_ONCE, Figure, Result, apart, at_once, benchmark, next_of, quantile
 from nncache.testbed.errors import TestbedError
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from nncache.bench.figures import Quantiles
 from nncache.bench.judge.lateness import counted_until
 from nncache.bench.judge.others import FILE, others
 from nncache.bench.judge.quantiles import CDF_POINTS, Histogram
-from nncache.bench.tables import OTHERS, write
+from nncache.bench.shared.figures import Quantiles
+from nncache.bench.shared.tables import OTHERS, write
 
 HOUR_US = 3_600_000_000
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from nncache.bench.plan import Plan
 from nncache.bench.servers.nncache import Channel
 from nncache.bench.settings import Mode, RunSettings
-from nncache.bench.workload import NEEDS, Callers, ChangeKind, Event, Workload
-from nncache.bench.workload_files import load, names
+from nncache.bench.shared.plan import Plan
+from nncache.bench.shared.workload import NEEDS, Callers, ChangeKind, Event, Workload
+from nncache.bench.shared.workload_files import load, names
 from nncache.hadoop.globs import compile_glob
 
 SMALL = Workload(

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from nncache.bench.driver import Figure
-from nncache.bench.figures import ModeFigures
 from nncache.bench.report.finding import freshness, late_periods, load, meanwhile, schedule, verdict
 from nncache.bench.report.rounding import NONE, counted, duration, number, percent, ratio, saved
 from nncache.bench.report.savings import (
@@ -22,6 +20,8 @@ from nncache.bench.report.savings import (
 )
 from nncache.bench.report.table import MOST_WRONG, PROOF, WIDTH, as_markdown, as_text, markdown
 from nncache.bench.report.write import page, write_report
+from nncache.bench.shared.driver import Figure
+from nncache.bench.shared.figures import ModeFigures
 from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 from tests.bench import example_figures as example
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.bench.workload_files import WorkloadError, load, names
+from nncache.bench.shared.workload_files import WorkloadError, load, names
 
 GOOD = """
 description = "some"

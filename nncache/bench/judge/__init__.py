@@ -1,8 +1,8 @@
 """The judge: what one mode did and which of its answers were wrong, from its Parquet alone. (bench/judge/)
 
-It knows nothing of the system that it judges: it reads the four tables of one mode (bench/tables.py) and joins them
-with Spark SQL. These are its rules; `verdicts.py` has the first three, `lateness.py` the fourth, `reduction.py` the
-rest. All times are seconds on the driver's clock from the beginning of the measured time.
+It knows nothing of the system that it judges: it reads the four tables of one mode (bench/shared/tables.py) and joins
+them with Spark SQL. These are its rules; `verdicts.py` has the first three, `lateness.py` the fourth, `reduction.py`
+the rest. All times are seconds on the driver's clock from the beginning of the measured time.
 
 **States.** The rows of `changes` of one path, in the order of `acked_s` (then of `change_id`), are the states that
 the path went through. Each began at some moment between its `sent_s` and its `acked_s`, and ended at some moment

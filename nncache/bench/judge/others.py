@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 
-from nncache.bench.figures import OthersFigures
 from nncache.bench.judge.quantiles import Histogram
+from nncache.bench.shared.figures import OthersFigures
 
 FILE: Final = "others.parquet"
 

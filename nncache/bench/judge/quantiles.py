@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hdrh.histogram import HdrHistogram
 
-from nncache.bench.figures import Quantiles
+from nncache.bench.shared.figures import Quantiles
 
 MOST_S: Final = 3600
 """Longer times count as this, s."""

@@ -9,12 +9,12 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from nncache.bench import tables
-from nncache.bench.figures import SCHEDULE_S, ModeFigures, WrongAnswer
 from nncache.bench.judge.lateness import counted_until, first_lateness, lateness
 from nncache.bench.judge.others import others
 from nncache.bench.judge.quantiles import MOST_S, Histogram
 from nncache.bench.judge.verdicts import states, verdicts
+from nncache.bench.shared import tables
+from nncache.bench.shared.figures import SCHEDULE_S, ModeFigures, WrongAnswer
 
 NAMED: Final = 100
 """How many wrong answers are named, the earliest first."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from nncache.bench.tables import DENIED, FAILED
+from nncache.bench.shared.tables import DENIED, FAILED
 
 SLACK_S: Final = 0.001
 """By how much each time may be off beside the clock's error: what lies between a reply's last byte and the clock."""

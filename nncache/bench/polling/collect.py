@@ -22,7 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 import nncache.bench
 from nncache.bench.polling.task import HOST, SEEN, Orders, make_task
-from nncache.bench.tables import HOSTS, POLLS, write
+from nncache.bench.shared.tables import HOSTS, POLLS, write
 
 BENCH: Final = Path(nncache.bench.__file__).parent
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
-from nncache.bench.tables import DENIED, FAILED
+from nncache.bench.shared.tables import DENIED, FAILED
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 

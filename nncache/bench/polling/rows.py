@@ -11,7 +11,7 @@ from typing import Final
 import pyarrow as pa
 
 from nncache.bench.polling.replies import Reply, digest_of, file_id_of
-from nncache.bench.tables import FAILED, POLLS
+from nncache.bench.shared.tables import FAILED, POLLS
 
 BATCH: Final = 50_000
 """Rows of one Arrow batch."""

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from socket import SOCK_STREAM
 from typing import Any, Final
 
-from nncache.bench.plan import Poller
 from nncache.bench.polling.client import Client
 from nncache.bench.polling.replies import Reply
 from nncache.bench.polling.rows import Rows
+from nncache.bench.shared.plan import Poller
 
 TICK_S: Final = 0.001
 """Polls are sent in lots of a thousandth of a second; the event loop's own timers are no finer."""

@@ -16,13 +16,13 @@ from typing import Final
 
 import pyarrow as pa
 
-from nncache.bench.plan import ROOT, Plan, Poller
 from nncache.bench.polling.clock import ClockOffset, boottime, endpoint, measure
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Schedule, Times
 from nncache.bench.polling.waiting import Waiting
-from nncache.bench.tables import POLLS
-from nncache.bench.workload import Workload
+from nncache.bench.shared.plan import ROOT, Plan, Poller
+from nncache.bench.shared.tables import POLLS
+from nncache.bench.shared.workload import Workload
 
 try:
     import uvloop

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from socket import SOCK_STREAM
 from typing import Final
 
-from nncache.bench.plan import Poller
 from nncache.bench.polling.client import Client
 from nncache.bench.polling.replies import Reply
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
+from nncache.bench.shared.plan import Poller
 
 WAIT_S: Final = 20
 """For which is waited at most in one request."""

@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont, get_font
 from matplotlib.patches import Patch
 
-from nncache.bench.figures import ModeFigures, RunInfo
 from nncache.bench.report.finding import Modes, schedule, workload_name
+from nncache.bench.shared.figures import ModeFigures, RunInfo
 
 STYLE: Final = str(Path(__file__).with_name("charts.mplstyle"))
 

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
-from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
 from nncache.bench.report.canvas import (
     ASKED,
     COLOURS,
@@ -34,6 +33,7 @@ from nncache.bench.report.savings import (
     share_of_calls_saved,
     share_of_cpu_saved,
 )
+from nncache.bench.shared.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
 
 KINDS: Final[Mapping[str, str]] = {
     "getFileInfo": "getFileInfo:\nthe status of a path",

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from itertools import chain, repeat
 from typing import Final
 
-from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
 from nncache.bench.report.rounding import counted, duration, number
 from nncache.bench.report.savings import all_calls_per_s, cores, foreign_upkeep_per_s, polls_asked_per_s
+from nncache.bench.shared.figures import AtPeriod, ModeFigures, RunInfo
 
 Modes = tuple[ModeFigures, ...]
 

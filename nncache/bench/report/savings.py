@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
 from nncache.bench.report.rounding import ratio
+from nncache.bench.shared.figures import AtPeriod, ModeFigures, RunInfo
 
 PERIODS: Final = (1.0, 5.0, 30.0)
 """Poll periods of the table, seconds."""

@@ -10,8 +10,6 @@ from markupsafe import Markup
 from rich.console import Console
 from rich.markdown import Markdown
 
-from nncache.bench.driver import Figure
-from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
 from nncache.bench.report.finding import (
     OTHERS,
     SAVED,
@@ -38,6 +36,8 @@ from nncache.bench.report.savings import (
     share_of_poll_cpu_saved,
     share_saved,
 )
+from nncache.bench.shared.driver import Figure
+from nncache.bench.shared.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
 from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 
 WIDTH: Final = 120
@@ -50,7 +50,7 @@ PROOF: Final = "miss; no-grant"
 """The reply to a caller whose right to see the path had to be proven first, by a call of its own."""
 
 TABLES: Final = ("polls", "changes", "counters", "hosts")
-"""The tables of each mode (bench/tables.py), to which the report links."""
+"""The tables of each mode (bench/shared/tables.py), to which the report links."""
 
 _ESCAPES: Final = str.maketrans(
     {**{sign: f"\\{sign}" for sign in r"\`*_[]|#~"}, "&": "&amp;", "<": "&lt;", ">": "&gt;"}

@@ -10,12 +10,12 @@ import jinja2
 import msgspec
 from markdown_it import MarkdownIt
 
-from nncache.bench.driver import Figure
-from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
 from nncache.bench.report.canvas import as_png
 from nncache.bench.report.charts import CHARTS
 from nncache.bench.report.finding import workload_name
 from nncache.bench.report.table import as_markdown
+from nncache.bench.shared.driver import Figure
+from nncache.bench.shared.figures import AtPeriod, ModeFigures, RunInfo
 
 FIGURES: Final = "figures.json"
 

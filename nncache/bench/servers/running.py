@@ -51,7 +51,7 @@ class Running:
 
     Attributes:
         address: "host:port" that is polled.
-        processes: whose CPU and memory count, by source (bench/tables.py, COUNTERS); the NameNode's is not among them.
+        processes: whose CPU and memory count, by source (bench/shared/tables.py, COUNTERS), without the NameNode's.
         upkeep: calls that it makes to the NameNode without any poll and that the NameNode does not count, by name
             ("upkeep:..."); so far, since it began.
         progress: looks at what it has answered; None if it does not count that.

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 import uvloop
 
-from nncache.bench.figures import SCHEDULE_S
-from nncache.bench.plan import Poller
 from nncache.bench.polling.replies import digest_of
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Schedule, Times
-from nncache.bench.tables import POLLS
+from nncache.bench.shared.figures import SCHEDULE_S
+from nncache.bench.shared.plan import Poller
+from nncache.bench.shared.tables import POLLS
 from tests.bench.patient_loop import PatientLoop, clock
 from tests.bench.polling_server import BODY, Act, RawServer, Script, reply
 

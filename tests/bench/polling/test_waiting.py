@@ -9,7 +9,7 @@ from nncache.bench.polling.replies import digest_of
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
 from nncache.bench.polling.waiting import PAUSE_S, WAIT_S, Waiting
-from nncache.bench.tables import POLLS
+from nncache.bench.shared.tables import POLLS
 from tests.bench.patient_loop import PatientLoop
 from tests.bench.polling.test_schedule import MISSING, Row, from_zero, one, requests_of
 from tests.bench.polling_server import BODY, Act, RawServer, Script, reply

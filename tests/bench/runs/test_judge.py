@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from nncache.bench.figures import WrongAnswer
 from nncache.bench.judge.lateness import lateness
 from nncache.bench.judge.reduction import NAMED, reduce
 from nncache.bench.judge.verdicts import states, verdicts
-from nncache.bench.tables import AUDITED
+from nncache.bench.shared.figures import WrongAnswer
+from nncache.bench.shared.tables import AUDITED
 from tests.bench.recorded import NEVER_SENT, Row, change, initial, poll, record
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]  # Spark compiles each of its queries
@@ -333,7 +333,7 @@ HOSTED = tuple(
 
 
 def test_the_figures_of_a_run_worked_out_by_hand(spark: SparkSession, tmp_path: Path) -> None:
-    """Each figure is what its description says (bench/figures.py), of the measured time only."""
+    """Each figure is what its description says (bench/shared/figures.py), of the measured time only."""
     record(tmp_path, polls=POLLED, changes=CHANGED, counters=USED, hosts=HOSTED)
     found = reduce(spark, tmp_path, "nncache", duration_s=10.0, bound_s=2.0, period_s=1.0)
     assert (found.mode, found.duration_s) == ("nncache", 10.0)

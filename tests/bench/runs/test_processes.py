@@ -13,15 +13,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from nncache.bench.changer import Order, change
-from nncache.bench.driver import answer_of, apart
 from nncache.bench.polling.clock import boottime, serving_time
 from nncache.bench.polling.collect import collect, prepare
 from nncache.bench.run import versions
 from nncache.bench.servers.caches import haproxy, nginx
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.running import Running
-from nncache.bench.tables import CHANGES, HOSTS, POLLS
-from nncache.bench.workload import ChangeKind, Workload
+from nncache.bench.shared.driver import answer_of, apart
+from nncache.bench.shared.tables import CHANGES, HOSTS, POLLS
+from nncache.bench.shared.workload import ChangeKind, Workload
 from nncache.bench.wrk import ask_for, ask_times, held, loading
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker

@@ -14,14 +14,14 @@ from pyspark.sql import SparkSession
 from nncache.bench import driving
 from nncache.bench.checks import checks, compared
 from nncache.bench.driving import Stand, run_mode
-from nncache.bench.figures import ModeFigures
 from nncache.bench.judge.reduction import reduce
 from nncache.bench.polling.collect import ExecutorError, prepare
 from nncache.bench.servers.nncache import Channel, audited
 from nncache.bench.servers.running import Running
 from nncache.bench.settings import Mode, RunSettings
-from nncache.bench.workload import Workload
-from nncache.bench.workload_files import load, names
+from nncache.bench.shared.figures import ModeFigures
+from nncache.bench.shared.workload import Workload
+from nncache.bench.shared.workload_files import load, names
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy
 

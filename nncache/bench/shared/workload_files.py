@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
-from nncache.bench.workload import NEEDS, Workload
+from nncache.bench.shared.workload import NEEDS, Workload
 
-READY: Final = Path(__file__).parent / "workloads"
+READY: Final = Path(__file__).parents[1] / "workloads"
 
 
 class WorkloadError(Exception):

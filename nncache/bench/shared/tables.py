@@ -59,7 +59,10 @@ POLLS: Final = _table(
 CHANGES: Final = _table(
     change_id=(pa.int32(), "number of the change; -1 for what was there before the first"),
     path_id=(pa.int32(), "number of a path that it changed; a change of a directory has a row for each"),
-    kind=(pa.string(), "see bench/workload.py, ChangeKind; 'initial' for what was there before the first"),
+    kind=(
+        pa.string(),
+        "see bench/shared/workload.py, ChangeKind; 'initial' for what was there before the first",
+    ),
     due_s=(pa.float64(), "when it was due, s"),
     sent_s=(pa.float64(), "when it was sent to the NameNode, s: the earliest moment of the new state"),
     acked_s=(pa.float64(), "when the NameNode had acknowledged it, s: the latest moment of the old state"),

@@ -1,7 +1,7 @@
 """A workload: who polls what how often, and what changes meanwhile.
 
 A value without behaviour, so that a run can be repeated and compared: `bench/workloads/*.toml` has the ready ones,
-`bench/workload_files.py` reads them, `bench/plan.py` makes of one what each poller and the changer do.
+`bench/shared/workload_files.py` reads them, `bench/shared/plan.py` makes of one what each poller and the changer do.
 Needs nothing but the standard library: Spark's executors import it.
 """
 

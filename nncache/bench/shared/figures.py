@@ -132,7 +132,7 @@ class RunInfo:
     """What was run, as `run.json` has it.
 
     Attributes:
-        workload: as in its file, after `--pollers` and the like (bench/workload.py).
+        workload: as in its file, after `--pollers` and the like (bench/shared/workload.py).
         period_s: as it was run.
         edits_source: from which nncache reads edits, as its setting.
         bound_s: the proxy's max_staleness_s; for nginx, its time limit.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.bench.workload import NEEDS, Callers, ChangeKind, Workload
+from nncache.bench.shared.workload import NEEDS, Callers, ChangeKind, Workload
 
 ROOT: Final = "/bench"
 
