@@ -15,7 +15,7 @@ AGAIN_S: Final = 1.0
 
 
 class UnaskedCancellationError(Exception):
-    """A work ended as if it had been cancelled, and nobody had: such as by a future that another one cancelled."""
+    """A work ended by a cancellation that was not meant for it, such as that of a future for which it waited."""
 
 
 async def run_all(*works: Callable[[], Awaitable[object]]) -> None:
