@@ -5,6 +5,8 @@ from collections import Counter
 from typing import TypeVar
 
 from nncache.admin.server import AdminStats
+from nncache.auditing.audit_judge import AuditOutcome
+from nncache.auditing.auditor import AuditStats
 from nncache.cache.decisions import Conclusion, Reason
 from nncache.cache.stats import CacheStats
 from nncache.coordination.linearizable import ZnodesStats
@@ -19,12 +21,9 @@ from nncache.invalidation.stats import ChannelStats, JournalStats, RecordStats, 
 from nncache.metrics.metric import ROOMS, Daemon
 from nncache.namenode.node.observing import NamespaceStats
 from nncache.net.balancers.balancers import BalancerStats
-from nncache.proxy.audit_judge import AuditOutcome
-from nncache.proxy.auditor import AuditStats
 from nncache.proxy.cache_status import Bypass
 from nncache.proxy.clients.fastpath import FastPathStats
 from nncache.proxy.clients.server import ServerStats
-from nncache.proxy.clients.tls_listener import TlsStats
 from nncache.proxy.front_end import FrontEndStats
 from nncache.proxy.traffic import BOUNDS_S, Durations, Result, TrafficStats
 from nncache.proxy.upstream.client import ForwardStats
@@ -34,6 +33,7 @@ from nncache.registry.rest.endpoint import RegistryAnswer, RegistryStats
 from nncache.request_logs.request_logs import RequestLogStats
 from nncache.spnego.stats import NO_TERMINATION
 from nncache.tenants.tenants import TenantStats
+from nncache.tls_server.listener import TlsStats
 
 StatsT = TypeVar("StatsT")
 

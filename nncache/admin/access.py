@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final, Literal
 
-from nncache.proxy.clients.server_certificate import ServerCertificate
+from nncache.tls_server.certificate import ServerCertificate
 
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 

@@ -13,9 +13,9 @@ from nncache.admin.access import is_loopback
 from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
 from nncache.net.shares import Shares, holder_of
-from nncache.proxy.clients.server_certificate import ServerCertificate
-from nncache.proxy.clients.tls_listener import TlsListener
 from nncache.proxy.limits import LimitSettings
+from nncache.tls_server.certificate import ServerCertificate
+from nncache.tls_server.listener import TlsListener
 
 MAX_CONNECTIONS: Final = 32
 """Open at once, one half of this host and one half of all others; `proxy.limits.reserve_files` keeps files for them."""
@@ -129,9 +129,16 @@ async def listening(
     Raises:
         OSError: the address is taken, or not ours.
     """
-    limits = LimitSettings(max_connections=connections.most)
-    clock = asyncio.get_running_loop().time
-    listener = TlsListener(lambda _: connections(), certificate, limits, clock, key="admin")
+    limits = LimitSettings()
+    listener = TlsListener(
+        lambda _: connections(),
+        certificate,
+        asyncio.get_running_loop().time,
+        places=connections.most,
+        backlog=limits.backlog,
+        handshake_timeout_s=limits.head_timeout_s,
+        key="admin",
+    )
     try:
         listener.listen(endpoint.host, endpoint.port)
     except StartError as error:

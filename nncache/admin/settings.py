@@ -8,7 +8,7 @@ from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.secret_file import fault_of, shown
 from nncache.net.setting_error import SettingError
-from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
+from nncache.tls_server.certificate import CertificateFiles, ServerCertificate
 
 _MIN_TOKEN_BYTES = 16
 _HTTPS = "https://"

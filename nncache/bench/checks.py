@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from nncache.auditing.audit_judge import AuditOutcome
 from nncache.bench.report.rounding import ratio
 from nncache.bench.report.savings import all_calls_per_s, cores, share_of_poll_cpu_saved
 from nncache.bench.shared.driver import Figure, none_of
 from nncache.bench.shared.figures import SCHEDULE_S, AtPeriod, ModeFigures
 from nncache.bench.shared.workload import Callers, Workload
-from nncache.proxy.audit_judge import AuditOutcome
 
 GET_FILE_INFO_PER_CHANGE: Final = 1.3
 CALLS_PER_CHANGE: Final = 2.6

@@ -21,9 +21,9 @@ from nncache.invalidation.publisher.output_stream import load_output_class
 from nncache.invalidation.stream import load_stream_class
 from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
-from nncache.proxy.clients.server_certificate import ServerCertificate, certificate_of
 from nncache.proxy.limits import check_files
 from nncache.settings.commands import SettingsOfProxy
+from nncache.tls_server.certificate import ServerCertificate
 
 _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what listens everywhere is asked here
 
@@ -57,8 +57,8 @@ def _certificates(subject: Subject) -> dict[str, CertificateFound]:
     loads: dict[str, Callable[[], ServerCertificate | None]] = {
         "admin_tls_certificate": lambda: admin_certificate(settings.admin)
     }
-    if isinstance(settings, SettingsOfProxy):
-        loads["tls_certificate"] = lambda: certificate_of(settings.proxy)
+    if isinstance(settings, SettingsOfProxy) and (files := settings.proxy.certificate) is not None:
+        loads["tls_certificate"] = lambda: ServerCertificate(files)
     found = {}
     for key, load in loads.items():
         try:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
+from nncache.auditing.audit_judge import AUDIT_OUTCOMES, AuditOutcome
 from nncache.commands.admin_client import AdminPort
 from nncache.commands.audit_questions import AuditReport, StatusReply
 from nncache.logs import one_line
 from nncache.net.endpoint import ListenAddress, parse_endpoint
-from nncache.proxy.audit_judge import AUDIT_OUTCOMES, AuditOutcome
 
 TIMEOUT_S: Final = 10.0
 """Of one read; a NameNode under load takes seconds."""

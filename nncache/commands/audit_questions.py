@@ -1,6 +1,6 @@
 """Ask proxy and NameNode about the same path, and judge.
 
-The judge is that of the auditor in a proxy (`nncache.proxy.audit_judge`). All times in it are the proxy's: its
+The judge is that of the auditor in a proxy (`nncache.auditing.audit_judge`). All times in it are the proxy's: its
 `/explain` says what it held, and what was applied, at one moment of its clock. So neither the clock of this host nor a
 slow network makes an answer wrong.
 """
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from nncache.auditing.audit_judge import COVERED_WITHIN_S, AuditOutcome, compared, why_different
 from nncache.errors import AdminError
-from nncache.proxy.audit_judge import COVERED_WITHIN_S, AuditOutcome, compared, why_different
 
 LOOK_S: Final = 0.1
 """Between two looks whether the cache has learnt of a change."""

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from nncache.admin.proxy_pages import ProxyReadiness
+from nncache.auditing.auditor import Auditor
 from nncache.cache import MetadataCache
 from nncache.clock import unix_time_of_boot
 from nncache.coordination.login import Login
@@ -39,17 +40,16 @@ from nncache.invalidation.journal.choice import edits_of
 from nncache.invalidation.settings import DIRECT, FEED, ZOOKEEPER
 from nncache.invalidation.stream import ChannelSetup, load_stream_class
 from nncache.proxy.answers import Answers
-from nncache.proxy.auditor import Auditor
 from nncache.proxy.cache_status import MEANINGS
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.direct_calls import DirectCalls
 from nncache.proxy.front_end import FrontEnd
-from nncache.proxy.hottest import HottestStats
 from nncache.proxy.traffic import Observer, Traffic
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.queries import PoolQueries
 from nncache.settings.commands import SettingsOfProxy
 from nncache.spnego.clients_authentication import ClientsAuthentication
+from nncache.tenants.hottest import HottestStats
 
 Clock = Callable[[], float]
 

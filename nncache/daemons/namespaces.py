@@ -26,14 +26,14 @@ from nncache.daemons.status_of_all import (
     with_refused,
 )
 from nncache.daemons.watchdog import LoopStats
+from nncache.federation.mounted import Member, MountedCalls, MountedFrontEnd, MountedHeads
 from nncache.metrics.page import Figures
 from nncache.net.balancers.balancers import Balancers
 from nncache.proxy.clients.request import Handler
 from nncache.proxy.clients.server import Server
-from nncache.proxy.hottest import HottestStats
-from nncache.proxy.mounted import Member, MountedCalls, MountedFrontEnd, MountedHeads
 from nncache.proxy.traffic import Observer, Traffic
 from nncache.settings.federation import Federation
+from nncache.tenants.hottest import HottestStats
 
 T = TypeVar("T")
 Clock: TypeAlias = Callable[[], float]

@@ -19,8 +19,8 @@ from nncache.hadoop.namenodes.pool import PoolStats
 from nncache.invalidation.stats import ChannelStats
 from nncache.proxy.cache_status import MEANINGS
 from nncache.proxy.front_end import FrontEndStats
-from nncache.proxy.hottest import HALF_LIFE_S, HottestStats
 from nncache.proxy.traffic import Result, TrafficStats
+from nncache.tenants.hottest import HALF_LIFE_S, HottestStats
 
 HOTTEST_SHOWN: Final = 20
 FILTERS_SHOWN: Final = 100

@@ -30,7 +30,6 @@ from nncache.errors import ConfigurationError, StartError
 from nncache.logs import set_log_level
 from nncache.metrics.page import MetricsPage
 from nncache.net.setting_error import SettingError
-from nncache.proxy.hottest import Hottest
 from nncache.registry.daemon_record import RegisteredDaemon
 from nncache.registry.registration import NO_REGISTRATION, Registration
 from nncache.registry.rest.endpoint import NO_REGISTRY
@@ -38,6 +37,7 @@ from nncache.request_logs.request_logs import RequestLogs
 from nncache.settings.commands import SettingsOfProxy
 from nncache.settings.federation import Federation
 from nncache.spnego.stats import NO_TERMINATION
+from nncache.tenants.hottest import Hottest
 from nncache.tenants.tenants import NO_TENANTS, tenants_of
 from nncache.tracing.settings import call_spans_of
 

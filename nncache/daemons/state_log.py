@@ -1,7 +1,7 @@
 """Log what an operator waits for: which NameNode is active, what the daemon does.
 
 The beginning of a bad state is a WARNING, its end is INFO. A state that comes and goes all the time is not logged each
-time: there is a bucket of lines. `nncache.proxy.log_throttle` would not do: the last state must always be logged.
+time: there is a bucket of lines. `nncache.net.log_throttle` would not do: the last state must always be logged.
 """
 
 import asyncio

@@ -34,7 +34,7 @@ from nncache.invalidation.errors import (
 )
 from nncache.invalidation.subscriber.events import FilterModified, Position, ReceivedEvents
 from nncache.invalidation.subscriber.subscription import Subscription
-from nncache.proxy.log_throttle import ThrottledLog
+from nncache.net.log_throttle import ThrottledLog
 
 _log = logging.getLogger(__name__)
 

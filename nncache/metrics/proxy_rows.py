@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Final
 
+from nncache.auditing.audit_judge import AUDIT_OUTCOMES
 from nncache.cache.decisions import Conclusion, Reason
 from nncache.events.stream import STREAM_ENDS
 from nncache.metrics.metric import Metric, counter, gauge, histogram, moment
-from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.call_limits import CALL_LIMITS
 from nncache.proxy.waits import WAIT_ENDS

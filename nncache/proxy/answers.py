@@ -8,6 +8,7 @@ from typing import Final, TypeAlias, assert_never
 from nncache.cache.entries import Hit
 from nncache.cache.replies import Reply
 from nncache.hadoop.calls import StatusRequest
+from nncache.net.http1.conditional import Conditions, etag_of
 from nncache.proxy.admission import CHALLENGE, TAKEN_BACK
 from nncache.proxy.cache_status import (
     COLLAPSED,
@@ -21,7 +22,6 @@ from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
 from nncache.proxy.clients.error_replies import error_reply, whole_reply
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.conditional import Conditions, etag_of
 from nncache.proxy.errors import ProxyError, UnauthenticatedError
 from nncache.proxy.headers import HIT, replayed_headers
 from nncache.proxy.issued_tokens import IssuedTokens

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, assert_never
 from nncache.cache.decisions import Fetch, Forward, Join, Serve, Wait
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.effects import changes_nothing
+from nncache.hadoop.targets import is_webhdfs
 from nncache.net.shares import holder_of
 from nncache.proxy.cache_status import ForwardReason, why_not_asked
 from nncache.proxy.clients.error_replies import bug_reply
@@ -23,7 +24,6 @@ from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.ports import Clock
 from nncache.proxy.reading import Reading, read_request
 from nncache.proxy.reads import Asked, FromMemory, from_namenode
-from nncache.proxy.targets import is_webhdfs
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, operation_name
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.direct_exchange import Begun, DirectExchange

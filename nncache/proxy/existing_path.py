@@ -22,7 +22,7 @@ from nncache.hadoop.operations import Effect
 from nncache.hadoop.paths import ROOT, Ancestors, ancestors, exceeds_limits
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.net.http_failure import why_unanswered
-from nncache.proxy.log_throttle import ThrottledLog
+from nncache.net.log_throttle import ThrottledLog
 from nncache.proxy.ports import Clock, NameNodeQueries, WriteRight
 
 _log = logging.getLogger(__name__)

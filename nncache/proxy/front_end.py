@@ -12,6 +12,8 @@ from typing import Final, Protocol, Self, assert_never
 
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import Call, parse_call
+from nncache.hadoop.targets import WHAT_IS_SERVED, is_webhdfs
+from nncache.net.http1.conditional import Conditions, conditions_of
 from nncache.proxy.admission import WEBHDFS, Admit, Admitted, ByToken, Rejected
 from nncache.proxy.answers import Answers
 from nncache.proxy.cache_status import (
@@ -27,7 +29,6 @@ from nncache.proxy.call_limits import CallLimits, LimitedFetcher
 from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.conditional import Conditions, conditions_of
 from nncache.proxy.errors import ClientGoneError, ProxyError, UnknownAddressError
 from nncache.proxy.flights import Flights
 from nncache.proxy.limits import LimitSettings
@@ -43,7 +44,6 @@ from nncache.proxy.reads import (
     Reads,
 )
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.targets import WHAT_IS_SERVED, is_webhdfs
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
 from nncache.proxy.upstream.direct_exchange import Begun
 from nncache.proxy.waits import Waited, WaitEnd, Waits

@@ -43,11 +43,6 @@ NOT_REPLAYED = _NOT_PASSED_ON | {
 """With what each cached answer says each time, or must never repeat: credentials are their asker's alone."""
 
 
-def end_to_end(headers: Iterable[Header]) -> Headers:
-    """Drop the fields that speak of one connection only, named ones included (RFC 9110, section 7.6.1)."""
-    return _without(tuple(headers), HOP_BY_HOP)
-
-
 def _without(fields: Headers, dropped: frozenset[bytes], names: Sequence[bytes] = ()) -> Headers:
     """Drop these, and what `Connection` names. Most replies have none of them all, so that is found out first."""
     names = names or [name.lower() for name, _ in fields]

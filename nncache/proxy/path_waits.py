@@ -15,6 +15,7 @@ from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import Reason
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.watches import Watch
+from nncache.net.http1.conditional import Conditions
 from nncache.net.shares import holder_of
 from nncache.proxy.answers import Answers
 from nncache.proxy.cache_status import Bypass, ForwardReason, shows_path
@@ -22,7 +23,6 @@ from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.request import Request
-from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
 from nncache.proxy.ports import Clock, Fetch
 from nncache.proxy.reading import Reading

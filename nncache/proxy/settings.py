@@ -6,6 +6,7 @@ from typing import Final
 
 from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.setting_error import SettingError
+from nncache.tls_server.certificate import CertificateFiles
 
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not listened on
 
@@ -159,6 +160,15 @@ class ProxySettings:
     def tls_listen_at(self) -> ListenAddress | None:
         """Where clients are served over TLS; None: nowhere."""
         return parse_endpoint("tls_listen", self.tls_listen) if self.tls_listen else None
+
+    @property
+    def certificate(self) -> CertificateFiles | None:
+        """Where the certificate of `tls_listen` is; None: clients are served in plain HTTP alone."""
+        if not self.tls_listen:
+            return None
+        return CertificateFiles(
+            certificate=self.tls_certificate, key=self.tls_key, client_ca=self.tls_client_ca
+        )
 
     @property
     def admin_at(self) -> ListenAddress:

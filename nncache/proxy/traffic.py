@@ -62,13 +62,6 @@ UNTIMED: Final = frozenset(
 )
 """Counted as UNKNOWN_OPERATION and not timed: none involves a NameNode, and each operation is a series more."""
 
-POSSIBLE: Final = (
-    *((each, GETFILESTATUS) for each in (Result.HIT, Result.COLLAPSED, Result.STORED)),
-    *((each, name) for each in (Result.FORWARDED, Result.FAILED) for name in OPERATION_NAMES),
-    *((each, UNKNOWN_OPERATION) for each in sorted(UNTIMED)),
-)
-"""All results and operations that are counted together."""
-
 _SHOWN_AT_ONCE: Final[Mapping[tuple[Result, str], int]] = {
     (each, UNKNOWN_OPERATION if each in UNTIMED else GETFILESTATUS): 0 for each in Result
 }

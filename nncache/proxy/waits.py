@@ -22,8 +22,8 @@ from math import inf
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from nncache.cache.watches import Watch
+from nncache.net.http1.conditional import Conditions
 from nncache.net.shares import Shares
-from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import ClientGoneError, NoActiveNameNodeError, ProxyError
 from nncache.proxy.paced_work import PacedWork
 from nncache.proxy.ports import Lease

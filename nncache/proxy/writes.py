@@ -41,6 +41,7 @@ from nncache.hadoop.outcomes import CallOutcome, outcome_of
 from nncache.hadoop.paths import ROOT
 from nncache.hadoop.redirects import second_step_paths
 from nncache.hadoop.rpc.user import RpcUser
+from nncache.net.log_throttle import ThrottledLog
 from nncache.net.shares import holder_of
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
@@ -48,7 +49,6 @@ from nncache.proxy.credentials import cancelled_by
 from nncache.proxy.errors import OverloadedError, UpstreamError
 from nncache.proxy.existing_path import PathProbe
 from nncache.proxy.identity import rpc_user_of_head
-from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.messages import Decorate, RequestHead, SettledReply, nothing_to_settle
 from nncache.proxy.ports import Clock, CoverageSignal, NameNodeQueries, Stream
 

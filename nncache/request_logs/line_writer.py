@@ -14,7 +14,7 @@ from enum import Enum, auto
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from nncache.proxy.log_throttle import ThrottledLog
+from nncache.net.log_throttle import ThrottledLog
 from nncache.request_logs.settings import STANDARD_OUTPUT
 
 MAX_WAITING_BYTES: Final = 16 * 1024 * 1024

@@ -13,12 +13,12 @@ from nncache.hadoop.kerberos.auth_to_local import AuthToLocal, NoRuleError
 from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.hadoop.proxy_users import refusal
 from nncache.hadoop.users import is_user_name
+from nncache.net.log_throttle import ThrottledLog
 from nncache.proxy.admission import CHALLENGE, TAKEN_BACK, WEBHDFS, Admission, Admitted, ByToken, Rejected
 from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import BadTicketError, ClientError, NotJudgedError, ProxyError, UnauthenticatedError
-from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.messages import Header, Headers
 from nncache.spnego.cookies import (
     Keys,

@@ -11,10 +11,10 @@ from ipaddress import AddressValueError, IPv4Address
 from typing import Final
 
 from nncache.net.shares import holder_of
-from nncache.proxy.hottest import bounded, caller_name
-from nncache.proxy.space_saving import SpaceSaving
 from nncache.proxy.traffic import Exchange, Result
+from nncache.tenants.hottest import bounded, caller_name
 from nncache.tenants.settings import MAX_PREFIX_BITS, MAX_SHOWN, TenantSettings
+from nncache.tenants.space_saving import SpaceSaving
 
 OTHER: Final = "(other)"
 """All tenants without series of their own; a user of this name is one of them."""

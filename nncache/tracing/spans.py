@@ -28,8 +28,8 @@ from opentelemetry.trace import (
 
 from nncache.clock import boottime
 from nncache.hadoop.election_view import NameNode
+from nncache.net.log_throttle import ThrottledLog
 from nncache.net.trace_context import TraceParent
-from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.messages import CallEnded, RequestHead
 from nncache.tracing.semantics import ERROR_TYPE, attributes_of, name_of, outcome_of, parent_of
 

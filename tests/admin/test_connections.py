@@ -16,9 +16,9 @@ from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, 
 from nncache.admin.server import Action, AdminServer, Page, PageContent, as_json, daemon_pages
 from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
-from nncache.proxy.clients import tls_listener
-from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
 from nncache.testbed.certificates import Authority
+from nncache.tls_server import listener
+from nncache.tls_server.certificate import CertificateFiles, ServerCertificate
 from tests.admin.test_server import Awake
 from tests.patience import HANG_S
 from tests.proxy.wire import until
@@ -235,7 +235,7 @@ async def test_a_certificate_that_is_replaced_is_taken_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a restart; one that cannot be used is counted, and the one before stays."""
-    monkeypatch.setattr(tls_listener, "LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(listener, "LOOK_EVERY_S", 0.01)
     authority = Authority(tmp_path)
     async with serving(authority) as (server, certificate):
         before = certificate.ends_at

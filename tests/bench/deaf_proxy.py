@@ -7,9 +7,9 @@ python -m tests.bench.deaf_proxy proxy --listen HOST:PORT ...
 
 from typing import Any, cast
 
+from nncache.auditing import auditor
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.commands.cli import main
-from nncache.proxy import auditor
 
 
 def _stay_deaf(self: MetadataCache, *_: object, **__: object) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nncache.auditing.audit_judge import AUDIT_OUTCOMES
 from nncache.bench.report.finding import freshness, late_periods, load, meanwhile, schedule, verdict
 from nncache.bench.report.rounding import NONE, counted, duration, number, percent, ratio, saved
 from nncache.bench.report.savings import (
@@ -22,7 +23,6 @@ from nncache.bench.report.table import MOST_WRONG, PROOF, WIDTH, as_markdown, as
 from nncache.bench.report.write import page, write_report
 from nncache.bench.shared.driver import Figure
 from nncache.bench.shared.figures import ModeFigures
-from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 from tests.bench import example_figures as example
 
 LONG = "a name that is far longer than any column could ever be, " * 4

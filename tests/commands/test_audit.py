@@ -10,13 +10,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from click.testing import CliRunner, Result
 
+from nncache.auditing.audit_judge import AuditOutcome
 from nncache.commands.admin_client import AdminPort
 from nncache.commands.audit import audit
 from nncache.commands.audit_client import HttpSides, is_hit, lines, proxy_of, report_as_json
 from nncache.commands.audit_questions import AuditReport, Questions, StatusReply
 from nncache.commands.group import nncache
 from nncache.net.endpoint import ListenAddress, parse_endpoint
-from nncache.proxy.audit_judge import AuditOutcome
 from tests.http_server import Answer, answering, http_server, serving
 from tests.processes import free_address
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nncache.auditing.audit_judge import COVERED_WITHIN_S, AuditOutcome
 from nncache.commands.audit_questions import (
     IDLE_S,
     WRONG_SHOWN,
@@ -15,7 +16,6 @@ from nncache.commands.audit_questions import (
     paced,
 )
 from nncache.errors import AdminError
-from nncache.proxy.audit_judge import COVERED_WITHIN_S, AuditOutcome
 
 BOUND_S = 3.0
 OLD, NEW = b'{"FileStatus":{"length":1}}', b'{"FileStatus":{"length":2}}'

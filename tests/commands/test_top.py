@@ -15,8 +15,8 @@ from nncache.commands.admin_client import admin_port
 from nncache.commands.top import follow, screen, top
 from nncache.daemons.proxy_status import status_of
 from nncache.errors import AdminError
-from nncache.proxy.hottest import Hot, HottestStats
 from nncache.settings.commands import TOP
+from nncache.tenants.hottest import Hot, HottestStats
 from tests.daemons.test_proxy_status import SEEN
 from tests.http_server import answering
 

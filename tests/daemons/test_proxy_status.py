@@ -24,9 +24,9 @@ from nncache.hadoop.namenodes.pool import PoolStats
 from nncache.invalidation.stats import ChannelStats, JournalStats
 from nncache.proxy.cache_status import Bypass
 from nncache.proxy.front_end import FrontEndStats
-from nncache.proxy.hottest import Hot, HottestStats
 from nncache.proxy.traffic import Result, TrafficStats
 from nncache.settings.commands import SettingsOfProxy
+from nncache.tenants.hottest import Hot, HottestStats
 from tests.daemons.status_page import described, keys_of
 from tests.figures import made_up
 

@@ -35,7 +35,7 @@ from nncache.hadoop.outcomes import CallOutcome
 from nncache.hadoop.paths import InvalidPathError
 from nncache.invalidation.publisher.digest import Digest
 from nncache.invalidation.publisher.relevance import concerns
-from nncache.proxy.conditional import conditions_of
+from nncache.net.http1.conditional import conditions_of
 from nncache.proxy.headers import request_headers
 from tests.hostile.costing import Cost, counted, serve
 from tests.hostile.shapes import SHAPES
@@ -274,7 +274,7 @@ MODULES: Final = (
     "nncache.cache.explanation",
     "nncache.invalidation.publisher.relevance",
     "nncache.net.http1.head_buffer",
-    "nncache.proxy.targets",
+    "nncache.hadoop.targets",
     "nncache.net.http1.head",
     "nncache.proxy.cache_directives",
 )

@@ -13,7 +13,16 @@ from nncache.invalidation.stats import ChannelStats
 from nncache.metrics.metric import ROOMS, Daemon
 from nncache.metrics.page import MetricsPage, family
 from nncache.metrics.table import METRICS
-from nncache.proxy.traffic import BOUNDS_S, POSSIBLE, UNTIMED, Durations, Result, TrafficStats
+from nncache.proxy.traffic import (
+    BOUNDS_S,
+    GETFILESTATUS,
+    OPERATION_NAMES,
+    UNKNOWN_OPERATION,
+    UNTIMED,
+    Durations,
+    Result,
+    TrafficStats,
+)
 from tests.figures import made_up
 from tests.patience import HANG_S
 
@@ -94,6 +103,14 @@ def test_two_labels_make_one_sample_for_each_pair() -> None:
     """Words, not Python's names."""
     page = MetricsPage("proxy", lambda: made_up("proxy")).render().decode()
     assert 'nncache_requests_total{operation="LISTSTATUS",result="forwarded"} 2.0\n' in page
+
+
+POSSIBLE = (
+    *((each, GETFILESTATUS) for each in (Result.HIT, Result.COLLAPSED, Result.STORED)),
+    *((each, name) for each in (Result.FORWARDED, Result.FAILED) for name in OPERATION_NAMES),
+    *((each, UNKNOWN_OPERATION) for each in UNTIMED),
+)
+"""Results and operations that are counted together."""
 
 
 def test_no_traffic_makes_more_than_five_hundred_series() -> None:

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
+from nncache.federation.mounted import Member, MountedCalls, MountedFrontEnd, MountedHeads
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.direct_calls import DirectCall
 from nncache.proxy.messages import Headers
-from nncache.proxy.mounted import Member, MountedCalls, MountedFrontEnd, MountedHeads
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from tests.invalidation.virtual_time import clock
 from tests.model.guarantee import Guarantee

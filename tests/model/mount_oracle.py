@@ -1,6 +1,6 @@
 """Which namespace a request is about, by the rules of docs/federation.md alone.
 
-Written apart from `hadoop/mounts.py`, `proxy/routing.py` and what they read targets with: paths are lists of names
+Written apart from `hadoop/mounts.py`, `federation/routing.py` and what they read targets with: paths are lists of names
 here, each mount point is compared with each path, and the query is the standard library's to read.
 """
 

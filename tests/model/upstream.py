@@ -82,7 +82,7 @@ def redirect(target: str) -> tuple[NameNodeReply, Headers]:
 
 
 class Handles(Protocol):
-    """The front end, or several (`nncache.proxy.mounted`)."""
+    """The front end, or several (`nncache.federation.mounted`)."""
 
     async def handle(self, request: Request) -> RawResponse | None:
         """Answer one request."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from nncache.net.http1.reply import read_reply_head
 from nncache.proxy.headers import (
     encode_fields,
-    end_to_end,
+    end_to_end_of_request,
     passed_on,
     replayed_headers,
     reply_headers,
@@ -30,13 +30,13 @@ def test_fields_of_the_hop_stay_behind() -> None:
         (b"Proxy-Authorization", b"Basic x"),
         (b"a", b"2"),
     )
-    assert end_to_end(fields) == ((b"A", b"1"), (b"a", b"2"))
+    assert end_to_end_of_request(fields) == ((b"A", b"1"), (b"a", b"2"))
 
 
 def test_a_length_can_not_be_named_away() -> None:
     """Without its length a body would be read as the next request."""
     fields = ((b"Connection", b"content-length, host"), (b"Content-Length", b"4"), (b"Host", b"nn"))
-    assert end_to_end(fields) == fields[1:]
+    assert end_to_end_of_request(fields) == fields[1:]
 
 
 def test_the_address_of_the_client_is_the_one_that_we_see() -> None:
@@ -79,10 +79,10 @@ VALUES = st.sampled_from([b"1", b"x-hop", b"close, A", b"", b"host"])
 @given(st.lists(st.tuples(NAMES, VALUES)))
 def test_dropping_keeps_order_and_is_done_once(fields: list[tuple[bytes, bytes]]) -> None:
     """What is left is a subsequence, and nothing more goes the second time."""
-    kept = end_to_end(fields)
+    kept = end_to_end_of_request(fields)
     rest = iter(fields)
     assert all(field in rest for field in kept)
-    assert end_to_end(kept) == kept
+    assert end_to_end_of_request(kept) == kept
 
 
 @pytest.mark.parametrize(

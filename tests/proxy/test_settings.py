@@ -13,6 +13,7 @@ from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import LimitSettings, reserve_files
 from nncache.proxy.settings import ProxySettings
 from nncache.spnego.settings import TerminationSettings
+from nncache.tls_server.certificate import CertificateFiles
 
 
 def test_the_defaults_are_on_loopback() -> None:
@@ -127,3 +128,10 @@ def test_open_files_are_reserved_or_refused() -> None:
             reserve_files(LimitSettings(upstream_connections=999_999_999), namenodes=1)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_port_for_tls_has_the_certificate_of_its_keys() -> None:
+    """Without one none is looked for."""
+    assert ProxySettings().certificate is None
+    settings = ProxySettings(tls_listen="h:0", tls_certificate="/c", tls_key="/k", tls_client_ca="/ca")
+    assert settings.certificate == CertificateFiles(certificate="/c", key="/k", client_ca="/ca")

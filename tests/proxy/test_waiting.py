@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from nncache.hadoop.change import AccessChanged, Appeared, Touched
-from nncache.proxy.conditional import etag_of
+from nncache.net.http1.conditional import etag_of
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.reads import Reads
 from nncache.proxy.settings import ProxySettings

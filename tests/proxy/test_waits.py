@@ -3,7 +3,7 @@
 import asyncio
 from typing import TypeAlias
 
-from nncache.proxy.conditional import Conditions
+from nncache.net.http1.conditional import Conditions
 from nncache.proxy.waits import Group, Terms, Waiter
 from tests.patience import HANG_S
 

@@ -58,7 +58,7 @@ class Place:
 
 
 FILL: Final = (
-    "proxy.clients.catching_up",
+    "net.catching_up",
     "proxy.clients.connection",
     "proxy.clients.server",
     "proxy.front_end",

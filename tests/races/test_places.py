@@ -33,17 +33,17 @@ def test_a_place_has_a_name_that_outlives_its_line_number() -> None:
 
 
 ASIDE = {
-    "proxy.auditor",  # asks by itself, and keeps nothing
+    "auditing.auditor",  # asks by itself, and keeps nothing
     "proxy.counted_answer",  # answers no call of WebHDFS
     "events.callers",  # the same
     "events.endpoint",  # the same
     "events.feed",  # the same
     "events.stream",  # the same
     "registry.rest.endpoint",  # the same
-    "proxy.fair_limiter",  # the same
+    "registry.rest.fair_limiter",  # the same
     "registry.rest.waits",  # the same
-    "proxy.mounted",  # hands the call on to the front end of its namespace, before it has begun
-    "proxy.clients.tls_listener",  # waits before there is a call
+    "federation.mounted",  # hands the call on to the front end of its namespace, before it has begun
+    "tls_server.listener",  # waits before there is a call
     "spnego.handshakes",  # the same
     "spnego.impersonation",  # the same
     "spnego.replays",  # asks at the start, and then beside all calls

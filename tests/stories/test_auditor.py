@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 from prometheus_client.parser import text_string_to_metric_families
 
+from nncache.auditing import auditor
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.clock import boottime
 from nncache.commands.audit import audit
 from nncache.daemons.proxy_wiring import ProxySystem
-from nncache.proxy import auditor
 from nncache.settings.commands import PROXY, load_settings
 from nncache.settings.federation import Federation
 from nncache.testbed import Cluster

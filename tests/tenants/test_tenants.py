@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nncache.net.setting_error import SettingError
-from nncache.proxy.hottest import NO_CALLER
 from nncache.proxy.traffic import Exchange, Result
+from nncache.tenants.hottest import NO_CALLER
 from nncache.tenants.settings import TenantSettings
 from nncache.tenants.tenants import CANDIDATES, OTHER, REPLACED_EVERY_S, Tenants, TenantStats, tenants_of
 from tests.proxy.doubles import FakeClock

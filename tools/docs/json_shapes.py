@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Final
 
+from nncache.auditing.audit_judge import AuditOutcome
 from nncache.cache.explanation import EntryView, Explanation, LastForgotten
 from nncache.cache.stats import CacheStats
 from nncache.checks.finding import failed, ok
@@ -36,14 +37,13 @@ from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.publisher.estimate import Estimate
 from nncache.invalidation.stats import ChannelStats
 from nncache.invalidation.subscriber.events import FilterModified, Position
-from nncache.proxy.audit_judge import AuditOutcome
-from nncache.proxy.hottest import Hot, HottestStats
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.purge_plan import KeptEntry
 from nncache.registry.reaping import Reaped, Reaping
 from nncache.registry.record import Endpoint, EntryStatus, RegistryEntry, ServiceRecord
 from nncache.registry.tree_watch import Current, Present, Removed, WatchGap
 from nncache.settings.commands import SettingsOfExplain
+from nncache.tenants.hottest import Hot, HottestStats
 
 _JOE: Final = Filter("joe", "/user/joe/*/_SUCCESS", "joe", ("alice", "bob"))
 _WIDER: Final = Filter("joe", "/user/joe/*/*/_SUCCESS", "joe", ("alice", "bob"))

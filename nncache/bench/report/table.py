@@ -10,6 +10,7 @@ from markupsafe import Markup
 from rich.console import Console
 from rich.markdown import Markdown
 
+from nncache.auditing.audit_judge import AUDIT_OUTCOMES
 from nncache.bench.report.finding import (
     OTHERS,
     SAVED,
@@ -38,7 +39,6 @@ from nncache.bench.report.savings import (
 )
 from nncache.bench.shared.driver import Figure
 from nncache.bench.shared.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
-from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 
 WIDTH: Final = 120
 """Columns of a terminal."""

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from nncache.auditing.audit_judge import AuditOutcome
 from nncache.bench.servers.running import PAGE_TIMEOUT_S, Progress, Running
 from nncache.bench.shared.driver import at_once, hdfs_of
 from nncache.client.connecting import connect
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
-from nncache.proxy.audit_judge import AuditOutcome
 from nncache.testbed import Cluster, NameNode
 from nncache.testbed.daemon import Daemon, Proxy, Publisher
 

@@ -56,7 +56,7 @@ class Running:
             ("upkeep:..."); so far, since it began.
         progress: looks at what it has answered; None if it does not count that.
         audited: answers from memory that it compared with the NameNode's own since it began, by outcome
-            (`nncache.proxy.audit_judge`); empty for a server that does not.
+            (`nncache.auditing.audit_judge`); empty for a server that does not.
         metrics: its own figures, by name (`nncache.testbed.daemon.Daemon.metrics`); empty for a server that is not
             nncache.
     """

@@ -62,7 +62,7 @@ _REFUSALS: Final[dict[Fault, type[ClientError]]] = {
 
 
 class KnownHeads(Protocol):
-    """`nncache.proxy.clients.fastpath.FastPath`, or several (`nncache.proxy.mounted`)."""
+    """`nncache.proxy.clients.fastpath.FastPath`, or several (`nncache.federation.mounted`)."""
 
     @property
     def is_sampled(self) -> bool:

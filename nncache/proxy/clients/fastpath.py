@@ -23,11 +23,11 @@ from nncache.cache.store import Store
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.filestatus import render_missing
 from nncache.net.http1.head import HARMLESS_FIELDS, is_known_block
+from nncache.net.sampling import Sampler
 from nncache.proxy.clients.cached_reply import END, KEPT_END, LAST_END, DateText, HitFrame, rest_of_head
 from nncache.proxy.clients.per_request_fields import value_in, without_per_request_fields
 from nncache.proxy.identity import caller_in
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.sampling import Sampler
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
 
 MAX_HEAD_BYTES: Final = 16_384

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 from nncache.errors import StartError
 from nncache.net.balancers.balancers import Balancers
 from nncache.net.balancers.listener import Listener
+from nncache.net.catching_up import CatchingUp
 from nncache.net.listening import listening_socket, where
+from nncache.net.log_throttle import ThrottledLog
 from nncache.net.shares import Shares, holder_of
-from nncache.proxy.clients.catching_up import CatchingUp
 from nncache.proxy.clients.connection import ClientConnection, KnownHeads
 from nncache.proxy.clients.error_replies import bug_reply, error_reply
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse, peer_of, reset
-from nncache.proxy.clients.server_certificate import certificate_of
-from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
 from nncache.proxy.errors import ClientGoneError, ProxyError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
-from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.paced_work import Arrivals, PacedWork
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.traffic import Traffic
+from nncache.tls_server.certificate import ServerCertificate
+from nncache.tls_server.listener import TlsListener, TlsStats
 
 if TYPE_CHECKING:
     from nncache.proxy.direct_calls import DirectCall
@@ -40,7 +40,7 @@ _CUT_S = 0.1  # for what is in progress to end once its connection was cut
 
 
 class Direct(Protocol):
-    """`nncache.proxy.direct_calls.DirectCalls`, or those of several namespaces (`nncache.proxy.mounted`)."""
+    """`nncache.proxy.direct_calls.DirectCalls`, or those of several namespaces (`nncache.federation.mounted`)."""
 
     @property
     def requests(self) -> int:
@@ -142,11 +142,20 @@ class Server:
         Raises:
             StartError: as `start`; or the certificate can't be used.
         """
-        certificate = certificate_of(settings)
+        files = settings.certificate
+        certificate = None if files is None else ServerCertificate(files)
         await self.start(settings.listen_at.host, settings.listen_at.port)
         if certificate is not None and settings.tls_listen_at is not None:
             balancers = self._balancers if isinstance(self._listener, Listener) else None
-            tls = TlsListener(self.connection, certificate, self._limits, clock, balancers=balancers)
+            tls = TlsListener(
+                self.connection,
+                certificate,
+                clock,
+                places=self._limits.max_connections,
+                backlog=self._limits.backlog,
+                handshake_timeout_s=self._limits.head_timeout_s,
+                balancers=balancers,
+            )
             try:
                 tls.listen(settings.tls_listen_at.host, settings.tls_listen_at.port)
             except StartError:

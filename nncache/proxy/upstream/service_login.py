@@ -22,8 +22,8 @@ from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.net.http_failure import why_unanswered
+from nncache.net.log_throttle import ThrottledLog
 from nncache.proxy.errors import NotSentError, ServiceLoginError
-from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.messages import Headers, RequestHead
 
 _log = logging.getLogger(__name__)

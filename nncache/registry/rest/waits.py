@@ -13,8 +13,8 @@ from typing import Final, NamedTuple, TypeAlias
 from nncache.cache.watches import Watch, Watches
 from nncache.hadoop.change import LineTouched, Touched
 from nncache.hadoop.paths import ROOT
+from nncache.net.http1.conditional import Conditions
 from nncache.net.shares import Shares
-from nncache.proxy.conditional import Conditions
 from nncache.proxy.errors import EntryNotFoundError
 from nncache.proxy.waits import How, Terms, Waits
 from nncache.registry.rest.request import MAX_PATH, RegistryRequest

@@ -16,12 +16,12 @@ from nncache.hadoop.paths import (
     name,
     parent,
 )
+from nncache.hadoop.targets import is_webhdfs
+from nncache.net.http1.conditional import MAX_TAGS, conditions_of, etag_of
 from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
-from nncache.proxy.conditional import MAX_TAGS, conditions_of, etag_of
 from nncache.proxy.credentials import Credential, Unclear, authentication_of
 from nncache.proxy.headers import request_headers
 from nncache.proxy.identity import caller_of, rpc_user_of
-from nncache.proxy.targets import is_webhdfs
 from tests.hostile.fuzzing.target import Target, hold, text_of
 
 _MAX_WAIT_S: Final = 60
@@ -202,7 +202,7 @@ REQUESTS: Final = (
             "nncache.hadoop.calls",
             "nncache.hadoop.paths",
             "nncache.hadoop.operations",
-            "nncache.proxy.targets",
+            "nncache.hadoop.targets",
         ),
     ),
     Target(
@@ -249,7 +249,7 @@ REQUESTS: Final = (
             b'wait=1\nW/"%032x", "%032x" ,*' % (1, 2),
             b"wait=1\n" + b",".join(b'"%032x"' % number for number in range(MAX_TAGS + 2)),
         ),
-        modules=("nncache.proxy.conditional",),
+        modules=("nncache.net.http1.conditional",),
         max_bytes=2_048,
     ),
     Target(

@@ -16,10 +16,10 @@ from nncache.errors import StartError
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
-from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.testbed.certificates import Authority
+from nncache.tls_server.listener import TlsListener, TlsStats
 from tests.patience import HANG_S
 from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import GET, limits_of_tests, read_body, until

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nncache.proxy.conditional import Conditions, etag_of
+from nncache.net.http1.conditional import Conditions, etag_of
 from nncache.proxy.errors import ClientGoneError, EntryNotFoundError, RegistryUnavailableError
 from nncache.proxy.waits import Waited, WaitEnd
 from nncache.registry.rest.request import MAX_PATH, RegistryRequest, read_registry_request

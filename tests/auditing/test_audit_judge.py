@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from nncache.proxy.audit_judge import AuditOutcome, compared, why_different
+from nncache.auditing.audit_judge import AuditOutcome, compared, why_different
 
 KEPT = b'{"FileStatus":{"length":1,"storagePolicy":0}}'
 

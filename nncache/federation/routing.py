@@ -12,6 +12,7 @@ from nncache.hadoop.calls import PREFIX, Call, parse_call
 from nncache.hadoop.mounts import MountTable
 from nncache.hadoop.operations import Effect
 from nncache.hadoop.paths import InvalidPathError, canonical, decode_target_path, has_dot_segments
+from nncache.hadoop.targets import WHAT_IS_SERVED, is_webhdfs
 from nncache.proxy.errors import (
     AcrossNamespacesError,
     ClientError,
@@ -19,7 +20,6 @@ from nncache.proxy.errors import (
     NotMountedError,
     UnknownAddressError,
 )
-from nncache.proxy.targets import WHAT_IS_SERVED, is_webhdfs
 
 _TAKES_AWAY: Final = frozenset({Effect.VANISHES, Effect.MOVES})
 _START: Final = b"GET " + PREFIX.encode()

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.proxy.hottest import HALF_LIFE_S, MAX_NAME_BYTES, NO_CALLER, NO_PATH, Hot, Hottest, HottestStats
 from nncache.proxy.traffic import GETFILESTATUS, UNKNOWN_OPERATION, Exchange
+from nncache.tenants.hottest import (
+    HALF_LIFE_S,
+    MAX_NAME_BYTES,
+    NO_CALLER,
+    NO_PATH,
+    Hot,
+    Hottest,
+    HottestStats,
+)
 from tests.hadoop.made_credentials import token
 from tests.proxy.doubles import FakeClock
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.proxy.space_saving import Frequent, SpaceSaving
+from nncache.tenants.space_saving import Frequent, SpaceSaving
 
 HALF_LIFE_S = 60.0
 SLACK = 1e-6

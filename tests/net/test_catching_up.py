@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from nncache.proxy.clients.catching_up import AT_A_LOOK, EVERY_S, CatchingUp
+from nncache.net.catching_up import AT_A_LOOK, EVERY_S, CatchingUp
 from tests.patience import HANG_S
 from tests.proxy.wire import until
 

@@ -13,16 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
+from nncache.auditing.audit_judge import COVERED_WITHIN_S, AuditOutcome, compared, why_different
 from nncache.cache.entries import Entry
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import StatusRequest, parse_plain
 from nncache.hadoop.paths import ROOT, name, parent
-from nncache.proxy.audit_judge import COVERED_WITHIN_S, AuditOutcome, compared, why_different
+from nncache.net.log_throttle import ThrottledLog
 from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.headers import request_headers
 from nncache.proxy.identity import claimed_caller
-from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
 from nncache.proxy.ports import Clock, CoverageSignal, Fetch
 from nncache.proxy.traffic import Exchange, Result

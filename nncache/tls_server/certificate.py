@@ -1,4 +1,4 @@
-"""The certificate of the proxy, taken up again when its files change."""
+"""The certificate of a server, taken up again when its files change."""
 
 import logging
 import ssl
@@ -7,7 +7,6 @@ from typing import Final
 
 from nncache.errors import StartError
 from nncache.net.secret_file import FileState, fault_of, state_of
-from nncache.proxy.settings import ProxySettings
 
 _log = logging.getLogger(__name__)
 
@@ -74,20 +73,6 @@ class ServerCertificate:
         else:
             self.reloads += 1
             _log.info("a new certificate is in use: %s", self.files.certificate)
-
-
-def certificate_of(settings: ProxySettings) -> ServerCertificate | None:
-    """Load the certificate that the settings name; None: clients are served in plain HTTP alone.
-
-    Raises:
-        StartError: as `ServerCertificate`.
-    """
-    if not settings.tls_listen:
-        return None
-    files = CertificateFiles(
-        certificate=settings.tls_certificate, key=settings.tls_key, client_ca=settings.tls_client_ca
-    )
-    return ServerCertificate(files)
 
 
 def _load(files: CertificateFiles) -> tuple[ssl.SSLContext, float]:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from nncache.proxy.errors import RegistryUnavailableError, TooManyRequestsError
-from nncache.proxy.fair_limiter import MOST, OF_ONE, READINGS, FairLimiter
+from nncache.registry.rest.fair_limiter import MOST, OF_ONE, READINGS, FairLimiter
 
 
 class Questions:

@@ -1,6 +1,6 @@
 """Say what another answer of the NameNode means for one that was given from memory.
 
-Sans-I/O. `nncache.proxy.auditor` asks inside a proxy, `nncache audit` from outside.
+Sans-I/O. `nncache.auditing.auditor` asks inside a proxy, `nncache audit` from outside.
 """
 
 import json

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nncache.auditing.audit_judge import AuditOutcome
+from nncache.auditing.auditor import BURST, Auditor
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.replies import Reply
 from nncache.hadoop.change import Footprint, Touched
 from nncache.hadoop.filestatus import render_missing
-from nncache.proxy.audit_judge import AuditOutcome
-from nncache.proxy.auditor import BURST, Auditor
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
 from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
 from nncache.proxy.traffic import Exchange, Result

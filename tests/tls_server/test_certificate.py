@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from nncache.errors import StartError
-from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate, certificate_of
-from nncache.proxy.settings import ProxySettings
 from nncache.testbed.certificates import Authority, Certificate
+from nncache.tls_server.certificate import CertificateFiles, ServerCertificate
 
 
 def files_of(certificate: Certificate, client_ca: Path | None = None) -> CertificateFiles:
@@ -42,16 +41,6 @@ def test_clients_may_have_to_show_one(authority: Authority) -> None:
     """Of the authorities that are named."""
     made = ServerCertificate(files_of(authority.issue("proxy"), authority.ca))
     assert made.context.verify_mode is ssl.CERT_REQUIRED
-
-
-def test_settings_without_a_port_need_no_certificate(authority: Authority) -> None:
-    """And those with one have it loaded."""
-    assert certificate_of(ProxySettings()) is None
-    issued = authority.issue("proxy")
-    settings = ProxySettings(
-        tls_listen="127.0.0.1:0", tls_certificate=str(issued.chain), tls_key=str(issued.key)
-    )
-    assert certificate_of(settings) is not None
 
 
 @pytest.mark.parametrize(

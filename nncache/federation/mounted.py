@@ -1,13 +1,14 @@
 """Several namespaces behind one server of clients.
 
 Each has its own front end, table of known heads and direct calls; here is nothing but the choice among
-them, which `nncache.proxy.routing` makes from the request's target alone. The mount table stays as it is while the
+them, which `nncache.federation.routing` makes from the request's target alone. The mount table stays as it is while the
 proxy runs, so a head that a namespace has answered is always that namespace's.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nncache.federation.routing import namespace_of, namespace_of_head
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.connection import KnownHeads
 from nncache.proxy.clients.error_replies import error_reply
@@ -16,7 +17,6 @@ from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Direct
 from nncache.proxy.direct_calls import DirectCall
 from nncache.proxy.errors import ClientError
-from nncache.proxy.routing import namespace_of, namespace_of_head
 from nncache.proxy.traffic import Exchange, Traffic, result_of
 
 

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from nncache.hadoop.calls import parse_call
-from nncache.proxy.log_throttle import COMPLAIN_EVERY_S, ThrottledLog
+from nncache.net.log_throttle import COMPLAIN_EVERY_S, ThrottledLog
 from nncache.proxy.messages import RequestHead
 from nncache.proxy.writes import Writes
 from tests.proxy.doubles import (

@@ -11,10 +11,10 @@ from typing import Final
 
 from nncache.hadoop.calls import Call, StatusRequest, parse_call, parse_plain
 from nncache.hadoop.credentials import parse_delegation_token
+from nncache.net.sampling import MAX_EVERY, Sampler
 from nncache.proxy.identity import claim_of, claimed_caller
-from nncache.proxy.sampling import MAX_EVERY, Sampler
-from nncache.proxy.space_saving import SpaceSaving
 from nncache.proxy.traffic import GETFILESTATUS, Exchange
+from nncache.tenants.space_saving import SpaceSaving
 
 COUNTERS: Final = 256
 """Of each kind. A name is wrong by at most 1/256 of all requests, and one with a larger share is never missing."""

@@ -1,9 +1,8 @@
 """Warnings that any client can provoke, written seldom."""
 
 import logging
+from collections.abc import Callable
 from typing import Final
-
-from nncache.proxy.ports import Clock
 
 COMPLAIN_EVERY_S: Final = 10.0
 """Between two lines of one kind; what falls in between is counted in the next."""
@@ -15,7 +14,7 @@ class ThrottledLog:
     While a NameNode refuses a question of ours, each write would bring a line, thousands a second.
     """
 
-    def __init__(self, log: logging.Logger, clock: Clock) -> None:
+    def __init__(self, log: logging.Logger, clock: Callable[[], float]) -> None:
         self._log = log
         self._clock = clock
         self._quiet_until = float("-inf")

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nncache.federation.routing import namespace_of, namespace_of_head
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.errors import (
     AcrossNamespacesError,
@@ -12,7 +13,6 @@ from nncache.proxy.errors import (
     NotMountedError,
     UnknownAddressError,
 )
-from nncache.proxy.routing import namespace_of, namespace_of_head
 
 MOUNTS = MountTable({"/data": "one", "/user/joe": "two", "/user/ann": "one"})
 WITH_ROOT = MountTable({"/": "rest", "/data": "one", "/user/joe": "two"})

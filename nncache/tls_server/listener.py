@@ -16,10 +16,9 @@ from nncache.errors import StartError
 from nncache.net.balancers.balancers import Balancers
 from nncache.net.balancers.listener import Listener
 from nncache.net.listening import listening_socket
+from nncache.net.log_throttle import ThrottledLog
 from nncache.net.shares import Shares, holder_of
-from nncache.proxy.clients.server_certificate import ServerCertificate
-from nncache.proxy.limits import LimitSettings
-from nncache.proxy.log_throttle import ThrottledLog
+from nncache.tls_server.certificate import ServerCertificate
 
 _log = logging.getLogger(__name__)
 
@@ -48,20 +47,32 @@ class TlsListener:
         self,
         make_protocol: Callable[[str], asyncio.Protocol],
         certificate: ServerCertificate,
-        limits: LimitSettings,
         clock: Callable[[], float],
+        *,
+        places: int,
+        backlog: int,
+        handshake_timeout_s: float,
         key: str = "tls_listen",
         balancers: Balancers | None = None,
     ) -> None:
-        """Serve the client at an address by this protocol; `key` names the setting of the port.
+        """Serve the client at an address by this protocol.
 
-        `balancers` are those that send the PROXY protocol.
+        Args:
+            make_protocol: for the client at this address.
+            certificate: is shown.
+            clock: for warnings.
+            places: for connections; there are as many for handshakes under way, at most `MAX_HANDSHAKES`.
+            backlog: connections that the system may keep waiting.
+            handshake_timeout_s: seconds that a handshake may take.
+            key: names the setting of the port.
+            balancers: those that send the PROXY protocol.
         """
         self._key = key
         self._make_protocol = make_protocol
         self._certificate = certificate
-        self._limits = limits
-        self._shares = Shares(min(MAX_HANDSHAKES, limits.max_connections))
+        self._backlog = backlog
+        self._handshake_timeout_s = handshake_timeout_s
+        self._shares = Shares(min(MAX_HANDSHAKES, places))
         self._balancers = balancers
         self._listener: Listener | None = None
         self._throttled = ThrottledLog(_log, clock)
@@ -76,10 +87,10 @@ class TlsListener:
             StartError: the address can't be listened on.
         """
         try:
-            listening = listening_socket(host, port, backlog=self._limits.backlog)
+            listening = listening_socket(host, port, backlog=self._backlog)
         except OSError as exc:
             raise StartError(f"{self._key}: {host}:{port}: {exc.strerror or exc}") from exc
-        timeout_s, warn = self._limits.head_timeout_s, self._throttled.warn
+        timeout_s, warn = self._handshake_timeout_s, self._throttled.warn
         self._listener = Listener(listening, self._balancers, self._serve, warn, timeout_s=timeout_s)
 
     @property
@@ -113,8 +124,8 @@ class TlsListener:
                 lambda: self._make_protocol(client),
                 accepted,
                 ssl=self._certificate.context,
-                ssl_handshake_timeout=self._limits.head_timeout_s,
-                ssl_shutdown_timeout=self._limits.head_timeout_s,
+                ssl_handshake_timeout=self._handshake_timeout_s,
+                ssl_shutdown_timeout=self._handshake_timeout_s,
             )
             self._made += 1
         except (OSError, ssl.SSLError) as error:  # whatever the client has sent; its connection is closed

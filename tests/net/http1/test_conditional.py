@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.proxy.conditional import MAX_TAGS, Conditions, conditions_of, etag_of
+from nncache.net.http1.conditional import MAX_TAGS, Conditions, conditions_of, etag_of
 from nncache.proxy.messages import Headers
 
 BODY = b"body"

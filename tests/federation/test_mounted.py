@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import pytest
 
+from nncache.federation.mounted import Member, MountedCalls, MountedFrontEnd, MountedHeads
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.direct_calls import DirectCall
-from nncache.proxy.mounted import Member, MountedCalls, MountedFrontEnd, MountedHeads
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from tests.proxy.doubles import request_of
 

@@ -1,0 +1,1 @@
+"""Compare a share of the answers from memory with what the NameNode says to the same caller."""

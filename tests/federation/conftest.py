@@ -1,0 +1,5 @@
+"""Tests of this room run on the event loop that the proxy runs on."""
+
+from tests.proxy.conftest import pytest_asyncio_loop_factories
+
+__all__ = ["pytest_asyncio_loop_factories"]
