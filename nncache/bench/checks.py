@@ -6,7 +6,7 @@ from typing import Final
 
 from nncache.auditing.audit_judge import AuditOutcome
 from nncache.bench.report.rounding import ratio
-from nncache.bench.report.savings import all_calls_per_s, cores, share_of_poll_cpu_saved
+from nncache.bench.report.savings import UNPOLLED, all_calls_per_s, cores, share_of_poll_cpu_saved
 from nncache.bench.shared.driver import Figure, none_of
 from nncache.bench.shared.figures import SCHEDULE_S, AtPeriod, ModeFigures
 from nncache.bench.shared.workload import Callers, Workload
@@ -17,7 +17,6 @@ LATENESS_BEYOND_PERIOD_S: Final = 0.1
 
 NNCACHE: Final = "nncache"
 WAITING: Final = "waiting"
-UNPOLLED: Final = "unpolled"
 
 WAITING_LATENESS_S: Final = 1.0
 """From a change to each client that waits for it (p99)."""

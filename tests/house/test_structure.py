@@ -29,7 +29,7 @@ JOURNEYS = {"kept miss": 51, "hit": 29, "LISTSTATUS": 40, "MKDIRS": 49, "held wa
 """Of a head that was not seen before, without events: the product's files of which a function runs, those that read
 HTTP among them."""
 
-SMALL_WITH_ONE_USER = 24
+SMALL_WITH_ONE_USER = 5
 PACKAGES_BOTH_WAYS = 3
 PROTOCOLS = 30
 README_WORDS = 800

@@ -24,6 +24,7 @@ from nncache.bench.report.canvas import (
 from nncache.bench.report.finding import SAVED, Modes, load, ways
 from nncache.bench.report.rounding import counted, duration, number, ratio, saved
 from nncache.bench.report.savings import (
+    UNPOLLED,
     Saving,
     all_calls_per_s,
     cores,
@@ -131,6 +132,7 @@ def _curve(times: Quantiles) -> tuple[tuple[float, float], ...]:
 def _draw_calls(axes: Axes, info: RunInfo, modes: Modes) -> None:
     """Draw all calls that the NameNode answered, by what they are for, beside the polls that were asked for."""
     asked = polls_asked_per_s(info, info.period_s)
+    modes = tuple(mode for mode in modes if mode.mode != UNPOLLED)
     bars = [_kinds(mode) for mode in modes]
     most = max([*map(math.fsum, bars), asked if asked > 0 else 0.0], default=0.0)
     if not modes or not most:

@@ -6,7 +6,13 @@ from itertools import chain, repeat
 from typing import Final
 
 from nncache.bench.report.rounding import counted, duration, number
-from nncache.bench.report.savings import all_calls_per_s, cores, foreign_upkeep_per_s, polls_asked_per_s
+from nncache.bench.report.savings import (
+    UNPOLLED,
+    all_calls_per_s,
+    cores,
+    foreign_upkeep_per_s,
+    polls_asked_per_s,
+)
 from nncache.bench.shared.figures import AtPeriod, ModeFigures, RunInfo
 
 Modes = tuple[ModeFigures, ...]
@@ -43,12 +49,13 @@ def load(info: RunInfo, modes: Modes) -> str:
     head = f"{pollers_of(info)}, {number(polls_asked_per_s(info, info.period_s))} polls/s"
     if not modes:
         return f"{head}: nothing was measured"
-    answers = f"{head}: the NameNode answers {_each(modes, all_calls_per_s, 'calls/s')}"
-    used = [cores(mode) for mode in modes]
-    if any(map(math.isnan, used)):
+    polled = [mode for mode in modes if mode.mode != UNPOLLED]
+    answers = f"{head}: the NameNode answers {_each(polled, all_calls_per_s, 'calls/s')}"
+    if any(math.isnan(cores(mode)) for mode in modes):
         return answers
-    shares = ", ".join(f"{number(100 * each)} %" for each in used)
-    return f"{answers}, and uses {shares} of a core"
+    shares = ", ".join(f"{number(100 * cores(mode))} %" for mode in polled)
+    alone = "".join(f"; {number(100 * cores(mode))} % {way(mode)}" for mode in modes if mode not in polled)
+    return f"{answers}, and uses {shares} of a core{alone}"
 
 
 def verdict(modes: Modes) -> str:
@@ -83,7 +90,7 @@ def ways(info: RunInfo, modes: Modes) -> str:
         "waiting": "waiting: through the same proxy, which holds each request until its answer differs (Prefer: wait); "
         "each asks again at once, without a period.",
         "nginx": f"nginx: through a cache that keeps each answer for {info.nginx_valid_s:g} s.",
-        "unpolled": "unpolled: no one asks; what is left is the changes and the NameNode's own work.",
+        UNPOLLED: "unpolled: no one asks; what is left is the changes and the NameNode's own work.",
     }
     said = [known[mode.mode] for mode in modes if mode.mode in known]
     return " ".join(
@@ -100,7 +107,7 @@ def freshness(modes: Modes) -> str:
     """Say in one sentence, without a full stop, how late changes are seen, and how many answers were wrong."""
     seen = [f"{duration(mode.lateness_s.p99)} {way(mode)}" for mode in modes if mode.lateness_s.count]
     late = f"99 % of pollers see a change within {', '.join(seen)}" if seen else "No change was seen"
-    wrong = ", ".join(f"{mode.wrong_count:,} {way(mode)}" for mode in modes if mode.mode != "unpolled")
+    wrong = ", ".join(f"{mode.wrong_count:,} {way(mode)}" for mode in modes if mode.mode != UNPOLLED)
     return f"{late}; wrong answers: {wrong}" if wrong else late
 
 
@@ -121,7 +128,7 @@ def late_periods(also: tuple[AtPeriod, ...]) -> tuple[str, ...]:
 
 def way(mode: ModeFigures) -> str:
     """Return `directly`, or through what, or how."""
-    return {"direct": "directly", "waiting": "by waiting", "unpolled": "without polls"}.get(
+    return {"direct": "directly", "waiting": "by waiting", UNPOLLED: "without polls"}.get(
         mode.mode, f"through {mode.mode}"
     )
 

@@ -22,7 +22,10 @@ FORMULA: Final = (
 """How the computed rows are computed."""
 
 
-_WITHOUT_UPKEEP: Final = ("direct", "nginx", "unpolled")
+UNPOLLED: Final = "unpolled"
+"""The mode in which no one asks: it saves nothing."""
+
+_WITHOUT_UPKEEP: Final = ("direct", "nginx", UNPOLLED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,23 +117,19 @@ def share_of_cpu_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> flo
 
 def cores_for_polls(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
     """Return the NameNode's CPU seconds a second beyond those it takes without polls; NaN if these are not known."""
-    return next((cores(mode) - cores(each) for each in modes if each.mode == "unpolled"), math.nan)
+    return next((cores(mode) - cores(each) for each in modes if each.mode == UNPOLLED), math.nan)
 
 
 def share_of_poll_cpu_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
     """Return the share that `mode` saves of the NameNode's CPU for polls; NaN if that is not known."""
-    return (
-        math.nan
-        if mode.mode == "unpolled"
-        else _share_saved(lambda each: cores_for_polls(each, modes), mode, modes)
-    )
+    return _share_saved(lambda each: cores_for_polls(each, modes), mode, modes)
 
 
 def _share_saved(
     measure: Callable[[ModeFigures], float], mode: ModeFigures, modes: tuple[ModeFigures, ...]
 ) -> float:
     direct = next((measure(each) for each in modes if each.mode == "direct"), math.nan)
-    return math.nan if mode.mode == "direct" else 1 - ratio(measure(mode), direct)
+    return math.nan if mode.mode in {"direct", UNPOLLED} else 1 - ratio(measure(mode), direct)
 
 
 def polls_asked_per_s(info: RunInfo, period_s: float) -> float:
