@@ -101,9 +101,8 @@ async def read(reader: asyncio.StreamReader, expects: Heard) -> Heard:
         except ConnectionError:
             return Heard(b"", has_ended=True)
     if not expects.data:
-        await asyncio.sleep(
-            0.003
-        )  # what comes later, against all expectation, is in the way of the next answer
+        # What comes later, against all expectation, is in the way of the next answer.
+        await asyncio.sleep(0.003)
         return Heard(b"", reader.at_eof())
     try:
         return Heard(await reader.readexactly(len(expects.data)), has_ended=False)

@@ -50,7 +50,7 @@ async def test_the_first_error_ends_the_others() -> None:
 
 
 async def test_a_work_that_others_cancelled_is_missed() -> None:
-    """The rest would go on without it, and nobody would know."""
+    """Else the rest would go on without it, and no error would say so."""
     answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_later(1.0, answer.cancel)
     slow = Work(10)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
 
+from nncache.net.http1.head import Fields
+
 _WAIT: Final = re.compile(
     rb'wait\s*=\s*(?:"([0-9]{1,9})"|([0-9]{1,9}))\s*(?:;.*)?', re.IGNORECASE | re.DOTALL
 )
@@ -63,7 +65,7 @@ def etag_of(body: bytes) -> bytes:
     return b'"%b"' % hashlib.blake2b(body, digest_size=16).hexdigest().encode("ascii")
 
 
-def conditions_of(headers: tuple[tuple[bytes, bytes], ...], *, max_wait_s: float) -> Conditions | None:
+def conditions_of(headers: Fields, *, max_wait_s: float) -> Conditions | None:
     """Read a request's fields; None if it has no `If-None-Match`, and no `Prefer` with a wait.
 
     Of several waits the first counts (RFC 7240, section 2); one that is no number of seconds counts as none.
