@@ -3,11 +3,12 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, assert_never
+
+import pytest
 
 from nncache.cache.decisions import Conclusion
 from nncache.hadoop.change import AccessChanged, EverythingUnknown, Touched, Vanished
@@ -325,16 +326,6 @@ class _Loop(VirtualLoop):
 
 def hold(conversation: Conversation) -> Comparison:
     """Hold a conversation with a new server of each kind."""
-    with _short_patience(), asyncio.Runner(loop_factory=_Loop) as runner:
+    with pytest.MonkeyPatch.context() as patch, asyncio.Runner(loop_factory=_Loop) as runner:
+        patch.setattr(direct_exchange, "PATIENCE_S", PATIENCE_S)  # a late reply goes the ordinary way sooner
         return runner.run(_hold(conversation))
-
-
-@contextmanager
-def _short_patience() -> Iterator[None]:
-    """Have plain calls leave a late reply to the ordinary path sooner than usual."""
-    usual = direct_exchange.PATIENCE_S
-    direct_exchange.PATIENCE_S = PATIENCE_S  # type: ignore[misc] # for now
-    try:
-        yield
-    finally:
-        direct_exchange.PATIENCE_S = usual  # type: ignore[misc] # as it was

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.tree import PACKAGE, PLACES, parsed, shown, sources, text_of
+from tests.house.tree import PACKAGE, PLACES, ROOT, parsed, shown, sources, text_of
 
 EVERYTHING = sources(*PLACES)
 SUPPRESSION = re.compile(r"#\s*(noqa\b|type:\s*ignore\b)(?P<rest>.*)$")
@@ -57,6 +57,36 @@ def test_tasks_belong_to_a_group() -> None:
     assert ungrouped == []
 
 
+def test_what_a_test_replaces_in_a_module_is_put_back() -> None:
+    """By `pytest.MonkeyPatch`: what is assigned stays for all tests after it in the process.
+
+    The programs in `broken.py` are started to be broken, and end so.
+    """
+    replaced = [
+        f"{shown(path)}:{node.lineno}: {ast.unparse(target)}"
+        for path in sources("tests")
+        if path.name != "broken.py"
+        for tree in (parsed(path),)
+        for modules in (_modules(tree),)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and ast.unparse(target.value) in modules
+    ]
+    assert replaced == []
+
+
+def _modules(tree: ast.Module) -> set[str]:
+    """Return the names that stand for modules of the project."""
+    return {
+        each.asname or each.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for each in node.names
+        if (ROOT / node.module.replace(".", "/") / f"{each.name}.py").exists()
+    }
+
+
 def test_no_expression_of_re_is_possessive() -> None:
     """Before Python 3.11.5 such a quantifier takes more than it matches (gh-106052)."""
     possessive = [
@@ -93,7 +123,6 @@ def test_every_test_directory_is_a_package() -> None:
     assert not bare
 
 
-ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted((*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
 _NAMED = re.compile(r"`(tests/[\w/]+(?:\.py)?)(?:::(\w+))?`")
 

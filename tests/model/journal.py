@@ -28,7 +28,7 @@ from nncache.hadoop.events import (
 from nncache.hadoop.filestatus import FileType
 from nncache.hadoop.remote_exception import RemoteException
 from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
-from nncache.invalidation.journal import finalized, source
+from nncache.invalidation.journal import source
 from nncache.invalidation.journal.access import ANSWER_S
 from nncache.invalidation.journal.quorum import Shown
 from tests.hadoop.editlog.segments import RPC, added, file, frame, header, permissions, utf
@@ -269,13 +269,15 @@ class ModelJournal:
         self, pool: FakePool, chance: Callable[[], float], *, at_first_sight: bool
     ) -> source.JournalEdits:
         """Return the product's source of edits over these JournalNodes."""
-        finalized.read_segment_file = _read_segment_file  # type: ignore[attr-defined, assignment]  # as below
-        source.see_same_journal = _see_same_journal  # type: ignore[attr-defined, assignment]  # it would open a connection
-        source.POLL_INTERVAL_S = 0.2  # type: ignore[misc]  # as rarely as a model needs
         pool.probe_s = 0.1  # each is looked at
         access = _Access(self)
         return source.JournalEdits(
-            pool, cast("Any", access), clock, at_first_sight=at_first_sight, chance=chance
+            pool,
+            cast("Any", access),
+            clock,
+            at_first_sight=at_first_sight,
+            poll_interval_s=0.2,  # as rarely as a model needs
+            chance=chance,
         )
 
 
@@ -290,28 +292,26 @@ class _Access:
         """Return the client of one JournalNode."""
         return _Rpc(self.model, address)
 
+    async def see_same_journal(self, web: str, _storage: tuple[int, str]) -> None:
+        """Return if the journal is of this cluster's namespace."""
+        await asyncio.sleep(CALL_S)
+        if _address_of(web) in self.model.elsewhere:
+            raise WrongNamespaceError(f"{web}: another namespace")
 
-async def _see_same_journal(access: _Access, web: str, _storage: tuple[int, str]) -> None:
-    """Return if the journal is of this cluster's namespace."""
-    await asyncio.sleep(CALL_S)
-    if _address_of(web) in access.model.elsewhere:
-        raise WrongNamespaceError(f"{web}: another namespace")
-
-
-async def _read_segment_file(
-    access: _Access, web: str, first_txid: int, storage: tuple[int, str]
-) -> AsyncGenerator[bytes, None]:
-    """Yield a finalized segment."""
-    model, address = access.model, _address_of(web)
-    await _see_same_journal(access, web, storage)
-    node = model.nodes[address]
-    found = next((each for each in model.segments(node, 0) if each.first_txid == first_txid), None)
-    if found is None or not node.is_up or address in model.unreachable | model.hanging:
-        raise ChannelUnavailableError(f"{web}: no such segment")
-    yield header()
-    for txid in range(found.first_txid, found.last_txid + 1):
-        each = node.disk[txid].frame
-        yield frame(txid, each.opcode, each.body)
+    async def read_segment_file(
+        self, web: str, first_txid: int, storage: tuple[int, str]
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield a finalized segment."""
+        model, address = self.model, _address_of(web)
+        await self.see_same_journal(web, storage)
+        node = model.nodes[address]
+        found = next((each for each in model.segments(node, 0) if each.first_txid == first_txid), None)
+        if found is None or not node.is_up or address in model.unreachable | model.hanging:
+            raise ChannelUnavailableError(f"{web}: no such segment")
+        yield header()
+        for txid in range(found.first_txid, found.last_txid + 1):
+            each = node.disk[txid].frame
+            yield frame(txid, each.opcode, each.body)
 
 
 def _web_of(address: str) -> str:

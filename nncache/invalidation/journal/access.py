@@ -71,6 +71,72 @@ class JournalAccess:
             identity=self.identity,
         )
 
+    async def see_same_journal(self, web: str, storage: tuple[int, str]) -> None:
+        """Return if the journal at this JournalNode's web server, a URL, is of the namespace of `storage`.
+
+        That is the namespace's id and the id of its cluster, as a NameNode says them.
+
+        Raises:
+            WrongNamespaceError: It is of another one.
+            NotPermittedError: The JournalNode shows its edits to NameNodes only, and we are none.
+            ChannelUnavailableError: It does not say.
+        """
+        async with self._get_journal(web, _NO_SEGMENT, storage) as reply:
+            body = (await _in_time(reply.content.read(_FIRST_BYTES))).decode(errors="replace")
+            if reply.status != HTTPStatus.NOT_FOUND or _NOT_FOUND not in body:
+                raise ChannelUnavailableError(f"/getJournal at {reply.url.authority} answers {reply.status}")
+
+    async def read_segment_file(
+        self, web: str, first_txid: int, storage: tuple[int, str]
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the file of the finalized segment that begins with this transaction, in pieces of bounded size.
+
+        Raises: as `see_same_journal`, and ChannelUnavailableError where the JournalNode does not send it to its end.
+        """
+        async with self._get_journal(web, first_txid, storage) as reply:
+            if reply.status != HTTPStatus.OK:
+                raise ChannelUnavailableError(
+                    f"/getJournal at {reply.url.authority} answers {reply.status} for the segment from {first_txid} on"
+                )
+            while piece := await _in_time(reply.content.read(_PIECE_BYTES)):
+                yield piece
+
+    @asynccontextmanager
+    async def _get_journal(
+        self, web: str, first_txid: int, storage: tuple[int, str]
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Yield the reply of /getJournal, which refuses neither caller nor namespace; translate what goes wrong."""
+        namespace_id, cluster_id = storage
+        url = URL(web) / "getJournal"
+        query = {
+            "jid": self.journal.journal_id,
+            "segmentTxId": str(first_txid),
+            "storageInfo": f"0:{namespace_id}:0:{cluster_id}",  # neither layout nor creation time is compared
+            "inProgressOk": "false",
+        }
+        address = url.authority
+        try:
+            async with (
+                aiohttp.ClientSession(
+                    timeout=aiohttp.ClientTimeout(total=None),
+                    cookie_jar=aiohttp.DummyCookieJar(),
+                    middlewares=()
+                    if self.identity is None
+                    else (WebLogin(self.identity, (address,), timeout_s=ANSWER_S),),
+                ) as session,
+                await _in_time(session.get(url % query, allow_redirects=False, ssl=self.web.ssl)) as reply,
+            ):
+                if reply.status in {HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED}:
+                    body = (await _in_time(reply.content.read(_FIRST_BYTES))).decode(errors="replace")
+                    raise _refused(self, address, storage, reply.status, body)
+                yield reply
+        except TimeoutError as exc:
+            raise ChannelUnavailableError(f"{address}: no answer in {ANSWER_S:g} s") from exc
+        except (aiohttp.ClientError, OSError) as exc:
+            raise ChannelUnavailableError(f"{address}: {why_unanswered(exc)}") from exc
+        except KerberosError as exc:
+            raise NotPermittedError(f"{address}: {exc}") from exc
+
 
 def journal_access(
     settings: EditsSettings, namenodes: NameNodeSettings, identity: KerberosIdentity | None, web: NameNodeWeb
@@ -85,75 +151,6 @@ def journal_access(
         identity=identity,
         web=web,
     )
-
-
-async def see_same_journal(access: JournalAccess, web: str, storage: tuple[int, str]) -> None:
-    """Return if the journal at this JournalNode's web server, a URL, is of the namespace of `storage`.
-
-    That is the namespace's id and the id of its cluster, as a NameNode says them.
-
-    Raises:
-        WrongNamespaceError: It is of another one.
-        NotPermittedError: The JournalNode shows its edits to NameNodes only, and we are none.
-        ChannelUnavailableError: It does not say.
-    """
-    async with _get_journal(access, web, _NO_SEGMENT, storage) as reply:
-        body = (await _in_time(reply.content.read(_FIRST_BYTES))).decode(errors="replace")
-        if reply.status != HTTPStatus.NOT_FOUND or _NOT_FOUND not in body:
-            raise ChannelUnavailableError(f"/getJournal at {reply.url.authority} answers {reply.status}")
-
-
-async def read_segment_file(
-    access: JournalAccess, web: str, first_txid: int, storage: tuple[int, str]
-) -> AsyncGenerator[bytes, None]:
-    """Yield the file of the finalized segment that begins with this transaction, in pieces of bounded size.
-
-    Raises: as `see_same_journal`, and ChannelUnavailableError where the JournalNode does not send it to its end.
-    """
-    async with _get_journal(access, web, first_txid, storage) as reply:
-        if reply.status != HTTPStatus.OK:
-            raise ChannelUnavailableError(
-                f"/getJournal at {reply.url.authority} answers {reply.status} for the segment from {first_txid} on"
-            )
-        while piece := await _in_time(reply.content.read(_PIECE_BYTES)):
-            yield piece
-
-
-@asynccontextmanager
-async def _get_journal(
-    access: JournalAccess, web: str, first_txid: int, storage: tuple[int, str]
-) -> AsyncIterator[aiohttp.ClientResponse]:
-    """Yield the reply of /getJournal, which does not refuse the caller or the namespace; translate what goes wrong."""
-    namespace_id, cluster_id = storage
-    url = URL(web) / "getJournal"
-    query = {
-        "jid": access.journal.journal_id,
-        "segmentTxId": str(first_txid),
-        "storageInfo": f"0:{namespace_id}:0:{cluster_id}",  # neither layout nor creation time is compared
-        "inProgressOk": "false",
-    }
-    address = url.authority
-    try:
-        async with (
-            aiohttp.ClientSession(
-                timeout=aiohttp.ClientTimeout(total=None),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                middlewares=()
-                if access.identity is None
-                else (WebLogin(access.identity, (address,), timeout_s=ANSWER_S),),
-            ) as session,
-            await _in_time(session.get(url % query, allow_redirects=False, ssl=access.web.ssl)) as reply,
-        ):
-            if reply.status in {HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED}:
-                body = (await _in_time(reply.content.read(_FIRST_BYTES))).decode(errors="replace")
-                raise _refused(access, address, storage, reply.status, body)
-            yield reply
-    except TimeoutError as exc:
-        raise ChannelUnavailableError(f"{address}: no answer in {ANSWER_S:g} s") from exc
-    except (aiohttp.ClientError, OSError) as exc:
-        raise ChannelUnavailableError(f"{address}: {why_unanswered(exc)}") from exc
-    except KerberosError as exc:
-        raise NotPermittedError(f"{address}: {exc}") from exc
 
 
 async def _in_time(answer: Awaitable[_T]) -> _T:
@@ -182,7 +179,7 @@ async def why_unreadable(access: JournalAccess, address: str, storage: tuple[int
     rpc = access.rpc(address)
     try:
         state = await rpc.state()
-        await see_same_journal(access, state.web, storage)
+        await access.see_same_journal(state.web, storage)
         await rpc.edits(_NO_SEGMENT, 1)
     except (HadoopError, ChannelUnavailableError) as exc:
         return str(explained(exc))

@@ -8,7 +8,7 @@ from nncache.hadoop.editlog.frames import Segment, SegmentReader
 from nncache.hadoop.editlog.journalnode import EditLogManifest, JournalNodeRpc
 from nncache.hadoop.errors import HadoopError, MalformedEditsError
 from nncache.invalidation.errors import ChannelUnavailableError, GapKind, MissingEventsError
-from nncache.invalidation.journal.access import JournalAccess, explained, read_segment_file, unreadable
+from nncache.invalidation.journal.access import JournalAccess, explained, unreadable
 from nncache.invalidation.journal.quorum import Shown
 from nncache.invalidation.journal.segments import Located, Purged, locate
 
@@ -67,7 +67,7 @@ class FinalizedSegments:
     ) -> AsyncGenerator[tuple[Shown, ...], None]:
         """Yield all transactions of a segment, as its bytes arrive; raises ChannelUnavailableError."""
         reader = SegmentReader(segment)
-        pieces = read_segment_file(self._access, web, segment.first_txid, storage)
+        pieces = self._access.read_segment_file(web, segment.first_txid, storage)
         async with aclosing(pieces):
             try:
                 async for piece in pieces:

@@ -19,7 +19,7 @@ from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.errors import ChannelUnavailableError, GapKind, MissingEventsError
 from nncache.invalidation.follower.probing import Probing
-from nncache.invalidation.journal.access import JournalAccess, explained, see_same_journal, unreadable
+from nncache.invalidation.journal.access import JournalAccess, explained, unreadable
 from nncache.invalidation.journal.finalized import FinalizedSegments
 from nncache.invalidation.journal.quorum import Discontinued, Found, JournalQuorum, Shown
 from nncache.invalidation.journal.segments import Taken
@@ -125,6 +125,7 @@ class JournalEdits:
         *,
         at_first_sight: bool,
         away_s: float | None = None,
+        poll_interval_s: float = POLL_INTERVAL_S,
         chance: Callable[[], float] = random.random,
     ) -> None:
         """Read these JournalNodes; a run ends when a majority has not answered for `away_s` (None: it waits)."""
@@ -133,6 +134,7 @@ class JournalEdits:
         self._clock = clock
         self._at_first_sight = at_first_sight
         self._away_s = away_s
+        self._poll_interval_s = poll_interval_s
         self._chance = chance  # spreads retries apart
         self._nodes = tuple(_Node(address, access.rpc(address)) for address in access.journal.addresses)
         self._finalized = FinalizedSegments(access, {node.address: node.rpc for node in self._nodes})
@@ -351,7 +353,7 @@ class JournalEdits:
         """Poll one JournalNode; whatever it does holds up no other."""
         backoff = Backoff()
         while run.end is None:
-            wait_s = POLL_INTERVAL_S
+            wait_s = self._poll_interval_s
             node.asked_at = self._clock()
             try:
                 if len(run.batches) >= MAX_WAITING:
@@ -458,7 +460,7 @@ class JournalEdits:
         state = await node.rpc.state()
         connection = node.rpc.connection_id
         if connection != node.same_over:
-            await see_same_journal(self._access, state.web, run.storage)
+            await self._access.see_same_journal(state.web, run.storage)
             node.same_over = connection
         self._heed(run, run.quorum.promised(node.address, state.promised_epoch, asked_at))
         return connection
