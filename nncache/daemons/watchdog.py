@@ -7,9 +7,12 @@ processes had the processors, whatever line it stood at is no cause.
 
 import asyncio
 import logging
+import os
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -35,6 +38,8 @@ PEAK_S: Final = 60.0
 """The largest lag is reported for at least this time, and at most twice as long: longer than between two scrapes."""
 
 _FRAMES_NAMED: Final = 6
+_SCHEDSTAT_BYTES: Final = 80
+"""More than three counters of 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +180,13 @@ class Watchdog:
             thread.join()
 
     def _watch(self, loop_thread: int, native_id: int) -> None:
-        cpu_clock = time.pthread_getcpuclockid(loop_thread)
-        lateness = Lateness(time.monotonic(), _times_of(cpu_clock, native_id))
+        with _times_of(loop_thread, native_id) as times:
+            self._look(loop_thread, times)
+
+    def _look(self, loop_thread: int, times_now: Callable[[], ThreadTimes]) -> None:
+        lateness = Lateness(time.monotonic(), times_now())
         while not self._stop.wait(LOOK_S):
-            now, times = time.monotonic(), _times_of(cpu_clock, native_id)
+            now, times = time.monotonic(), times_now()
             by_code_s = lateness.by_code_s(times)
             held = lateness.look(now, times, self._beaten_at)
             if held.for_s <= HELD_S:
@@ -235,14 +243,25 @@ class _Seldom:
         _log.warning("%s%s", text, more)
 
 
-def _times_of(cpu_clock: int, native_id: int) -> ThreadTimes:
-    """Read them of a thread of this process; its wait is the second field of schedstat (proc(5), sched-stats.rst)."""
-    try:
-        counted = Path(f"/proc/self/task/{native_id}/schedstat").read_text(encoding="ascii").split()
-        waited_s = int(counted[1]) / 1e9
-    except (OSError, ValueError, IndexError):
-        waited_s = 0.0  # not Linux, or a kernel without CONFIG_SCHED_INFO
-    return ThreadTimes(time.clock_gettime(cpu_clock), waited_s)
+@contextmanager
+def _times_of(ident: int, native_id: int) -> Iterator[Callable[[], ThreadTimes]]:
+    """Yield what reads them of a thread of this process; its wait is the second field of schedstat (proc(5)).
+
+    The file stays open: each system call of the thread that looks hands the interpreter's lock to and fro.
+    """
+    cpu_clock = time.pthread_getcpuclockid(ident)
+    with ExitStack() as close:
+        schedstat = None  # not Linux, or a kernel without CONFIG_SCHED_INFO
+        with suppress(OSError):
+            path = Path(f"/proc/self/task/{native_id}/schedstat")
+            schedstat = close.enter_context(path.open("rb", buffering=0))
+
+        def times() -> ThreadTimes:
+            counted = os.pread(schedstat.fileno(), _SCHEDSTAT_BYTES, 0).split() if schedstat else ()
+            waited_s = int(counted[1]) / 1e9 if len(counted) > 1 else 0.0
+            return ThreadTimes(time.clock_gettime(cpu_clock), waited_s)
+
+        yield times
 
 
 def holder_of(frame: FrameType | None) -> str:
