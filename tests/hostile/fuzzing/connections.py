@@ -7,7 +7,9 @@ from typing import Final
 import uvloop
 
 from nncache.hadoop.election_view import NameNode
+from nncache.net.http1.chunks import Chunks, ChunksError
 from nncache.net.http1.head import HeadError, read_head
+from nncache.net.http1.reply import ReplyError, ReplyHead, read_reply_head, read_whole_reply
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
@@ -173,6 +175,54 @@ def _has_a_body(exchange: Exchange) -> bool:
     return not is_chunked and exchange.status not in {204, 304}
 
 
+def check_reply_reader(data: bytes) -> None:
+    """A reply to a GET; the first byte says where its body is cut in two."""
+    cut, stream = data[0] if data else 0, data[1:]
+    at = stream.find(b"\r\n\r\n") + 4
+    head, body = stream[:at], stream[at:]
+    try:
+        ours = read_reply_head(head, is_to_head=False, max_fields=_LIMITS.max_header_fields)
+    except ReplyError:
+        ours = None
+    try:  # one to HEAD is never read by what is remembered of others
+        alone = read_reply_head(head, is_to_head=True, max_fields=_LIMITS.max_header_fields)
+    except ReplyError:
+        hold(ours is None, f"read by memory alone: {ours}")
+        return
+    hold(ours is not None, f"not read by memory: {alone}")
+    assert ours is not None
+    hold(_said(ours) == _said(alone), f"{ours} is remembered of {alone}")
+    whole = read_whole_reply(stream, max_fields=_LIMITS.max_header_fields)
+    hold(whole is None or whole[0] == ours, f"{whole} has another head than {ours}")
+    if ours.length is None:
+        in_one, in_two = _taken([body]), _taken([body[:cut], body[cut:]])
+        hold(in_one == in_two, f"the cut matters: {in_one}, {in_two}")
+        hold(whole is None or (whole[1], b"", True) == in_one, f"{whole} is in one chunk, not {in_one}")
+    else:
+        hold(
+            whole is None or ours.length == len(whole[1]) == len(body), f"{whole} is whole, with {len(body)}"
+        )
+
+
+def _said(head: ReplyHead) -> tuple[object, ...]:
+    return head.status, head.reason, head.fields, head.is_json
+
+
+def _taken(pieces: list[bytes]) -> tuple[bytes, bytes, bool] | None:
+    """Return a body in chunks, what stands behind it, and whether it is over; None: it is malformed."""
+    chunks, body, behind = Chunks(), b"", b""
+    try:
+        for piece in pieces:
+            if chunks.is_over:
+                behind += piece
+            else:
+                part, behind = chunks.take(piece)
+                body += part
+    except ChunksError:
+        return None
+    return body, behind, chunks.is_over
+
+
 _GET: Final = b"GET /webhdfs/v1/a?op=GETFILESTATUS HTTP/1.1\r\nHost: nn\r\n"
 _PUT: Final = b"PUT /webhdfs/v1/a?op=CREATE HTTP/1.1\r\nHost: nn\r\n"
 _OK: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -226,6 +276,21 @@ CONNECTIONS: Final = (
             "nncache.proxy.clients.response",
         ),
         short_executions=300,
+    ),
+    Target(
+        name="reply-reader",
+        invariant="a head is read in the same way with and without memory of others; a body in chunks is the same "
+        "however it is cut, and as one that is read at once",
+        check=check_reply_reader,
+        seeds=(
+            b"\x05" + _OK + b"Content-Length: 2\r\n\r\nok",
+            b"\x05" + _OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+            b"\x05" + _OK + b"Set-Cookie: a=b\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+            b"\x09" + _OK + b"Transfer-Encoding: chunked\r\n\r\n2;x=y\r\nok\r\n1\r\n!\r\n0\r\nT: v\r\n\r\nH",
+            b"\x01HTTP/1.0 204 \xff\r\nConnection: keep-alive\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n\r\n",
+        ),
+        modules=("nncache.net.http1.reply", "nncache.net.http1.chunks", "nncache.net.http1.head"),
+        short_executions=3000,
     ),
     Target(
         name="namenode-reply",
