@@ -24,10 +24,10 @@ from nncache.net.balancers.balancers import BalancerStats
 from nncache.proxy.cache_status import Bypass
 from nncache.proxy.clients.fastpath import FastPathStats
 from nncache.proxy.clients.server import ServerStats
-from nncache.proxy.front_end import FrontEndStats
+from nncache.proxy.decide.front_end import FrontEndStats
+from nncache.proxy.decide.waits import WaitEnd
 from nncache.proxy.traffic import BOUNDS_S, Durations, Result, TrafficStats
 from nncache.proxy.upstream.client import ForwardStats
-from nncache.proxy.waits import WaitEnd
 from nncache.registry.registration import RegistrationStats
 from nncache.registry.rest.endpoint import RegistryAnswer, RegistryStats
 from nncache.request_logs.request_logs import RequestLogStats

@@ -20,11 +20,11 @@ from nncache.hadoop.calls import StatusRequest, parse_plain
 from nncache.hadoop.paths import ROOT, name, parent
 from nncache.net.log_throttle import ThrottledLog
 from nncache.proxy.clients.cached_reply import body_of
+from nncache.proxy.decide.ports import Clock, CoverageSignal, Fetch
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.headers import request_headers
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
-from nncache.proxy.ports import Clock, CoverageSignal, Fetch
 from nncache.proxy.traffic import Exchange, Result
 
 PER_CALL: Final = 0.01

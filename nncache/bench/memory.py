@@ -34,12 +34,12 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.clients.fastpath import FastPath
-from nncache.proxy.flights import Flights
+from nncache.proxy.decide.flights import Flights
+from nncache.proxy.decide.ports import NameNodeQueries
+from nncache.proxy.decide.reads import FromMemory, FromNameNode, Read, Reads
 from nncache.proxy.identity import caller_of
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, UpstreamReply
-from nncache.proxy.ports import NameNodeQueries
-from nncache.proxy.reads import FromMemory, FromNameNode, Read, Reads
 from nncache.proxy.upstream.direct_exchange import Begun
 
 NAMENODE: Final = NameNode("namenode:9870", "namenode:8020")

@@ -9,9 +9,9 @@ from collections.abc import Awaitable
 from typing import Final
 
 from nncache.cors.settings import CorsSettings
+from nncache.proxy.clients.counted_answer import counted_answer
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.counted_answer import counted_answer
 from nncache.proxy.messages import Headers
 from nncache.proxy.traffic import Exchange, Result, Traffic
 

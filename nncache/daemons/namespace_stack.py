@@ -39,11 +39,11 @@ from nncache.invalidation.journal.access import journal_access
 from nncache.invalidation.journal.choice import edits_of
 from nncache.invalidation.settings import DIRECT, FEED, ZOOKEEPER
 from nncache.invalidation.stream import ChannelSetup, load_stream_class
-from nncache.proxy.answers import Answers
 from nncache.proxy.cache_status import MEANINGS
 from nncache.proxy.clients.fastpath import FastPath
-from nncache.proxy.direct_calls import DirectCalls
-from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.decide.answers import Answers
+from nncache.proxy.decide.direct_calls import DirectCalls
+from nncache.proxy.decide.front_end import FrontEnd
 from nncache.proxy.traffic import Observer, Traffic
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.queries import PoolQueries

@@ -18,7 +18,7 @@ from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.namenodes.pool import PoolStats
 from nncache.invalidation.stats import ChannelStats
 from nncache.proxy.cache_status import MEANINGS
-from nncache.proxy.front_end import FrontEndStats
+from nncache.proxy.decide.front_end import FrontEndStats
 from nncache.proxy.traffic import Result, TrafficStats
 from nncache.tenants.hottest import HALF_LIFE_S, HottestStats
 

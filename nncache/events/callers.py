@@ -6,12 +6,12 @@ from typing import Final, TypeAlias, assert_never
 
 from nncache.events.events_request import EVENTS, EventsRequest
 from nncache.hadoop.users import is_user_name
-from nncache.proxy.admission import Admit, Admitted, ByToken, Rejected
+from nncache.proxy.admission import Admitted, ByToken, Lease
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.decide.ports import Admit, Rejected
 from nncache.proxy.errors import CallerNotVerifiedError, ClientError
 from nncache.proxy.messages import Headers
-from nncache.proxy.ports import Lease
 
 _NAMENODES_JUDGE: Final = (
     "NameNodes alone judge a delegation token: show a Kerberos ticket (Negotiate), or the proxy's cookie"

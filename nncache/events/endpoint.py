@@ -15,9 +15,9 @@ from nncache.events.feed import Feed
 from nncache.events.source import EventSource, SourceSilentError
 from nncache.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
 from nncache.net.shares import Rates, Shares, holder_of
+from nncache.proxy.clients.counted_answer import counted_answer
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.counted_answer import counted_answer
 from nncache.proxy.errors import (
     EventsUnavailableError,
     MethodNotAllowedError,

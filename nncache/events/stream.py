@@ -25,7 +25,7 @@ from nncache.events.source import (
 )
 from nncache.events.sse import HEARTBEAT, encode_retry
 from nncache.net.shares import Shares
-from nncache.proxy.ports import Lease
+from nncache.proxy.admission import Lease
 
 HEARTBEAT_S: Final = 15.0
 """Without a message. The specification advises 15 seconds, for proxies that end quiet connections."""

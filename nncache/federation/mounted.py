@@ -12,10 +12,9 @@ from nncache.federation.routing import namespace_of, namespace_of_head
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.connection import KnownHeads
 from nncache.proxy.clients.error_replies import error_reply
-from nncache.proxy.clients.request import Handler, Request
+from nncache.proxy.clients.request import CallUnderWay, Handler, Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Direct
-from nncache.proxy.direct_calls import DirectCall
 from nncache.proxy.errors import ClientError
 from nncache.proxy.traffic import Exchange, Traffic, result_of
 
@@ -25,7 +24,7 @@ class Member:
     """One namespace.
 
     Attributes:
-        handle: answers a request (`nncache.proxy.front_end.FrontEnd.handle`).
+        handle: answers a request (`nncache.proxy.decide.front_end.FrontEnd.handle`).
         known: answers heads that it has answered before.
         direct: begins requests that need no task; None: nothing does.
     """
@@ -122,7 +121,7 @@ class MountedCalls:
         """Exceptions of our own, each logged (FailToNameNode)."""
         return sum(each.errors for each in self._direct.values())
 
-    def begin(self, request: Request) -> DirectCall | RawResponse | None:
+    def begin(self, request: Request) -> CallUnderWay | RawResponse | None:
         """Answer a request of a namespace, or send the call that it asks for; None: it is for the handler."""
         try:
             namespace = namespace_of(self._mounts, request.method, request.target)

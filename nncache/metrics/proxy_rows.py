@@ -8,8 +8,8 @@ from nncache.cache.decisions import Conclusion, Reason
 from nncache.events.stream import STREAM_ENDS
 from nncache.metrics.metric import Metric, counter, gauge, histogram, moment
 from nncache.proxy.cache_status import REASONS
-from nncache.proxy.call_limits import CALL_LIMITS
-from nncache.proxy.waits import WAIT_ENDS
+from nncache.proxy.decide.call_limits import CALL_LIMITS
+from nncache.proxy.decide.waits import WAIT_ENDS
 from nncache.registry.rest.endpoint import REGISTRY_ANSWERS
 from nncache.spnego.stats import TICKETS
 

@@ -1,1 +1,1 @@
-"""What WebHDFS clients talk to: the front end, forwarding, identity and limits."""
+"""What WebHDFS clients talk to: what a request is and says here, and its way through `clients`, `decide` and `upstream`."""

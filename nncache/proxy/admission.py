@@ -1,21 +1,33 @@
 """What a proxy that authenticates its clients itself says of a request (`nncache.spnego`)."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Protocol
 
+from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.calls import PREFIX, StatusRequest
 from nncache.hadoop.credentials import COOKIE_NAME
-from nncache.proxy.clients.request import Request
-from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.messages import Header, Headers
-from nncache.proxy.ports import Lease
 
 CHALLENGE: Final[Header] = (b"WWW-Authenticate", b"Negotiate")
 TAKEN_BACK: Final[Header] = (b"Set-Cookie", COOKIE_NAME + b"=; Path=/; HttpOnly")
 """What a NameNode sends beside its challenge, too."""
 
 WEBHDFS: Final = f"{PREFIX}/"
+
+
+class Lease(Protocol):
+    """By what a proxy that authenticates its clients takes a request for one of its user's, as long as that is so."""
+
+    @property
+    def ends_at(self) -> float:
+        """Local time at which it ends by itself, at the latest."""
+
+    @property
+    def otherwise(self) -> Caller | None:
+        """The caller once this has ended, by the credential that the request carries; None: it is refused."""
+
+    def is_good(self) -> bool:
+        """Whether it still is so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,16 +63,3 @@ class ByToken:
     """
 
     headers: Headers
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """The request goes no further."""
-
-    response: RawResponse
-
-
-Admission: TypeAlias = Admitted | ByToken | Rejected
-
-Admit: TypeAlias = Callable[[Request, str], Awaitable[Admission]]
-"""Authenticates a request whose path begins with the prefix."""

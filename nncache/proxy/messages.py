@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import NamedTuple, TypeAlias
 
 from nncache.hadoop.election_view import NameNode
@@ -92,6 +93,15 @@ class SettledReply:
     namenode: NameNode
     term: int
     replied_at: float
+
+
+class WriteRight(Enum):
+    """What a NameNode says of a caller who would write a path."""
+
+    GRANTED = auto()
+    DENIED = auto()
+    MISSING = auto()  # the path is not there
+    UNKNOWN = auto()  # one cannot ask as them
 
 
 Settle: TypeAlias = Callable[[SettledReply | None], Awaitable[None]]

@@ -11,13 +11,12 @@ from typing import Final
 from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.calls import MAX_QUERIES, Call, StatusRequest, may_be_remembered, parse_call, parse_plain
 from nncache.net.http1.head import HARMLESS_FIELDS, MAX_BLOCK_BYTES
-from nncache.proxy.admission import Admitted
+from nncache.proxy.admission import Admitted, Lease
 from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
 from nncache.proxy.credentials import Credential, Unclear, authentication_of
 from nncache.proxy.headers import encode_fields, end_to_end_of_request, forwarded_for, request_headers
 from nncache.proxy.identity import caller_of, claimed_caller
 from nncache.proxy.messages import Headers, RequestHead
-from nncache.proxy.ports import Lease
 
 _NEVER: Final = Caller("")
 

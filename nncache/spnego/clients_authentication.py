@@ -32,10 +32,10 @@ from nncache.hadoop.namenode_web import NameNodeWeb
 from nncache.hadoop.proxy_users import parse_proxy_users
 from nncache.net.setting_error import SettingError
 from nncache.proxy.clients.fastpath import FastPath
-from nncache.proxy.issued_tokens import IssuedTokens
-from nncache.proxy.reads import Read, ReadAnswer
+from nncache.proxy.decide.issued_tokens import IssuedTokens
+from nncache.proxy.decide.reads import Read, ReadAnswer
+from nncache.proxy.decide.waits import Waits
 from nncache.proxy.upstream.service_login import TIMEOUT_S, ServiceLogin
-from nncache.proxy.waits import Waits
 from nncache.spnego.handshakes import Handshakes, accept_with
 from nncache.spnego.impersonation import Impersonation
 from nncache.spnego.replays import TIMEOUT_S as REPLAYS_TIMEOUT_S

@@ -14,10 +14,11 @@ from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.hadoop.proxy_users import refusal
 from nncache.hadoop.users import is_user_name
 from nncache.net.log_throttle import ThrottledLog
-from nncache.proxy.admission import CHALLENGE, TAKEN_BACK, WEBHDFS, Admission, Admitted, ByToken, Rejected
+from nncache.proxy.admission import CHALLENGE, TAKEN_BACK, WEBHDFS, Admitted, ByToken
 from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.decide.ports import Admission, Rejected
 from nncache.proxy.errors import BadTicketError, ClientError, NotJudgedError, ProxyError, UnauthenticatedError
 from nncache.proxy.messages import Header, Headers
 from nncache.spnego.cookies import (
@@ -50,7 +51,7 @@ _NO_FORM: Final = b"application/octet-stream"
 
 
 class SessionLease:
-    """A `nncache.proxy.ports.Lease`: a session ends with its cookie, by itself or with the key that signed it."""
+    """A `nncache.proxy.admission.Lease`: a session ends with its cookie, by itself or with the key that signed it."""
 
     __slots__ = ("_ends_at_ms", "_key", "_keys", "_unix_time", "ends_at")
 

@@ -13,7 +13,7 @@ import pytest
 from nncache.cache.decisions import Conclusion
 from nncache.hadoop.change import AccessChanged, EverythingUnknown, Touched, Vanished
 from nncache.proxy.clients.connection import ClientConnection
-from nncache.proxy.direct_calls import PassedOn
+from nncache.proxy.decide.direct_calls import PassedOn
 from nncache.proxy.upstream import direct_exchange
 from tests.alike.line import End, Line
 from tests.alike.namenode import Asked

@@ -14,7 +14,7 @@ from nncache.hadoop.calls import PREFIX, parse_call
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.filestatus import render_missing
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.proxy.ports import WriteRight
+from nncache.proxy.messages import WriteRight
 from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
 from tests.alike.replies import CUT_BEFORE, DELAYS_S, HttpReply, manner_of
 from tests.alike.wire import Wire

@@ -13,14 +13,14 @@ from nncache.proxy.clients.cached_reply import DateText
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.server import Server
-from nncache.proxy.direct_calls import DirectCall, DirectCalls, Fill
-from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.decide.direct_calls import DirectCalls, Fill
+from nncache.proxy.decide.front_end import FrontEnd
+from nncache.proxy.decide.ports import Clock
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.ports import Clock
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
-from nncache.proxy.upstream.direct_exchange import DirectExchange
+from nncache.proxy.upstream.direct_exchange import DirectExchange, ReplyReader
 from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
 from nncache.proxy.upstream.pool import Connection, Connections
 from tests.alike.line import Line
@@ -86,14 +86,13 @@ class _Connections(Connections):
         loop = asyncio.get_running_loop()
         protocol = NameNodeProtocol(loop)
         self._namenodes.connect(namenode, protocol)
-        self._opened += 1
         return Connection(namenode, protocol, loop, self._clock)
 
 
-class _Answered:
+class _Answered(ReplyReader):
     """Counts a plain call that is answered as one."""
 
-    def __init__(self, reader: DirectCall, upstream: "_Upstream") -> None:
+    def __init__(self, reader: ReplyReader, upstream: "_Upstream") -> None:
         self._reader = reader
         self._upstream = upstream
 
@@ -122,9 +121,9 @@ class _Upstream(Upstream):
         self.plain_answered = 0
         self.fills_answered = 0
 
-    def prepare(self, head: RequestHead, holder: str, reader: DirectCall) -> DirectExchange | None:
+    def prepare(self, head: RequestHead, holder: str, reader: ReplyReader) -> DirectExchange | None:
         """Count replies."""
-        return super().prepare(head, holder, cast("DirectCall", _Answered(reader, self)))
+        return super().prepare(head, holder, _Answered(reader, self))
 
     def send(self, exchange: DirectExchange) -> bool:
         """Count calls."""

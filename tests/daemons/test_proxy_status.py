@@ -23,7 +23,7 @@ from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.namenodes.pool import PoolStats
 from nncache.invalidation.stats import ChannelStats, JournalStats
 from nncache.proxy.cache_status import Bypass
-from nncache.proxy.front_end import FrontEndStats
+from nncache.proxy.decide.front_end import FrontEndStats
 from nncache.proxy.traffic import Result, TrafficStats
 from nncache.settings.commands import SettingsOfProxy
 from nncache.tenants.hottest import Hot, HottestStats

@@ -9,7 +9,7 @@ from nncache.federation.mounted import Member, MountedCalls, MountedFrontEnd, Mo
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.direct_calls import DirectCall
+from nncache.proxy.decide.direct_calls import DirectCall
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from tests.proxy.doubles import request_of
 

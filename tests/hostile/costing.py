@@ -14,8 +14,8 @@ from types import FrameType
 from typing import Any, Final, cast
 
 from nncache.proxy.clients.server import Server
-from nncache.proxy.direct_calls import DirectCalls
-from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.decide.direct_calls import DirectCalls
+from nncache.proxy.decide.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.exchange import encode_request

@@ -14,7 +14,7 @@ from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.direct_calls import DirectCall
+from nncache.proxy.decide.direct_calls import DirectCall
 from nncache.proxy.messages import Headers
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from tests.invalidation.virtual_time import clock

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.path_waits import HeldRequest
+from nncache.proxy.decide.path_waits import HeldRequest
 
 
 class ModelConnection:

@@ -14,8 +14,8 @@ from nncache.hadoop.configuration import Configuration
 from nncache.hadoop.kerberos.auth_to_local import AuthToLocal
 from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.hadoop.proxy_users import parse_proxy_users
-from nncache.proxy.front_end import FrontEnd
-from nncache.proxy.issued_tokens import IssuedTokens
+from nncache.proxy.decide.front_end import FrontEnd
+from nncache.proxy.decide.issued_tokens import IssuedTokens
 from nncache.proxy.messages import Header
 from nncache.proxy.settings import ProxySettings
 from nncache.spnego.cookies import Keys, LoginSession, encode_cookie

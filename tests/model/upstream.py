@@ -26,8 +26,8 @@ from nncache.proxy.messages import (
     Settle,
     SettledReply,
     UpstreamReply,
+    WriteRight,
 )
-from nncache.proxy.ports import WriteRight
 from nncache.proxy.upstream.direct_exchange import Begun
 from nncache.proxy.upstream.service_login import without_service_fields
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error

@@ -7,8 +7,8 @@ import pytest
 
 from nncache.hadoop.calls import parse_call
 from nncache.net.log_throttle import COMPLAIN_EVERY_S, ThrottledLog
+from nncache.proxy.decide.writes import Writes
 from nncache.proxy.messages import RequestHead
-from nncache.proxy.writes import Writes
 from tests.proxy.doubles import (
     FakeClock,
     HeldNameNode,
@@ -69,6 +69,6 @@ async def test_refused_questions_of_writes_do_not_fill_the_log(caplog: pytest.Lo
                 held.answer(PermissionError("not the superuser"))
     assert writes.query_failures == 15
     assert [record.name for record in caplog.records] == [
-        "nncache.proxy.existing_path",
-        "nncache.proxy.writes",
+        "nncache.proxy.decide.existing_path",
+        "nncache.proxy.decide.writes",
     ]

@@ -10,8 +10,8 @@ from nncache.clock import boottime
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.server import Server
-from nncache.proxy.direct_calls import DirectCalls
-from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.decide.direct_calls import DirectCalls
+from nncache.proxy.decide.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream

@@ -15,11 +15,18 @@ from nncache.net.http1.head import Head
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.decide.reads import Read
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.identity import caller_of
-from nncache.proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
-from nncache.proxy.ports import WriteRight
-from nncache.proxy.reads import Read
+from nncache.proxy.messages import (
+    Decorate,
+    Headers,
+    RequestHead,
+    Settle,
+    SettledReply,
+    UpstreamReply,
+    WriteRight,
+)
 from nncache.proxy.upstream.direct_exchange import Begun
 from tests.patience import HANG_S
 

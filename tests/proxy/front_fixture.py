@@ -16,10 +16,9 @@ from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
-from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.decide.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
-from nncache.proxy.ports import WriteRight
+from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply, WriteRight
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.direct_exchange import Begun
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE, FakeClock, make_cache, reply, settled

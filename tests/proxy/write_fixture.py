@@ -9,9 +9,8 @@ from typing import Any
 from nncache.cache import EntryKind, Fetch, Known, MetadataCache, Reply, Serve
 from nncache.hadoop.calls import parse_call
 from nncache.proxy.cache_status import Bypass, forwarded
-from nncache.proxy.messages import RequestHead
-from nncache.proxy.ports import WriteRight
-from nncache.proxy.writes import Writes
+from nncache.proxy.decide.writes import Writes
+from nncache.proxy.messages import RequestHead, WriteRight
 from tests.patience import HANG_S
 from tests.proxy.doubles import (
     TERM,

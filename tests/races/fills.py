@@ -21,8 +21,8 @@ from nncache.cache.decisions import Failed
 from nncache.hadoop.change import Closed, Opened
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.filestatus import render_missing
+from nncache.proxy.decide.reads import Collapsed, FromMemory, FromNameNode, ReadAnswer
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, ReadAnswer
 from tests.invalidation import virtual_time
 from tests.model.footprints import parent_of
 from tests.model.namespace import NameNodeReply

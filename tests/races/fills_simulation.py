@@ -11,9 +11,9 @@ from nncache.hadoop.calls import StatusRequest
 from nncache.hadoop.change import Appeared, Change, EverythingUnknown, Opened
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.proxy.flights import Flights
+from nncache.proxy.decide.flights import Flights
+from nncache.proxy.decide.reads import Read, ReadAnswer, Reads
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.reads import Read, ReadAnswer, Reads
 from nncache.proxy.upstream.direct_exchange import Begun
 from tests.races.figures import Figures
 from tests.races.fills_truth import Truth

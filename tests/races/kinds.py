@@ -248,7 +248,7 @@ async def _see_the_end(judge: Judge, how: How, *, at_once: bool) -> None:
 
 
 def _odd(text: str) -> str:
-    """Return a field that was never seen: a request without one has no task to hold (`nncache.proxy.direct_calls`)."""
+    """Return a field that was never seen: a request without one has no task (`nncache.proxy.decide.direct_calls`)."""
     return f"X-Race: {text}\r\n"
 
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from nncache.cache.decisions import Conclusion
-from nncache.proxy.flights import Flight
+from nncache.proxy.decide.flights import Flight
 from tests.http_client import Reply
 from tests.races.aims import Aim, Book, Errand, error_at
 from tests.races.changes import Change, Ground, Hdfs, Plot, Refused

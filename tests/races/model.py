@@ -31,14 +31,14 @@ from tests.races.places import APPLY, Place, Places
 PART: Final = "model, whole system"
 
 _REACHED: Final = (
-    "proxy.front_end",
-    "proxy.reads",
-    "proxy.waits",
-    "proxy.path_waits",
-    "proxy.flights",
-    "proxy.call_limits",
-    "proxy.writes",
-    "proxy.existing_path",
+    "proxy.decide.front_end",
+    "proxy.decide.reads",
+    "proxy.decide.waits",
+    "proxy.decide.path_waits",
+    "proxy.decide.flights",
+    "proxy.decide.call_limits",
+    "proxy.decide.writes",
+    "proxy.decide.existing_path",
     "invalidation.consumer",
     "invalidation.edits.direct",
     "invalidation.edits.poller",

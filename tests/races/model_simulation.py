@@ -8,8 +8,8 @@ from typing import Any, Final, Self
 
 from nncache.cache import Conclusion
 from nncache.hadoop.election_view import HaState
-from nncache.proxy.reads import Read, ReadAnswer
-from nncache.proxy.waits import Group
+from nncache.proxy.decide.reads import Read, ReadAnswer
+from nncache.proxy.decide.waits import Group
 from tests.invalidation.virtual_time import clock
 from tests.model.channels import ChannelName
 from tests.model.guarantee import Guarantee

@@ -30,7 +30,7 @@ class Place:
     """One place in the source.
 
     Attributes:
-        module: below the package, such as "proxy.flights"; or one of the tests.
+        module: below the package, such as "proxy.decide.flights"; or one of the tests.
         qualname: of the function, as Python has it.
         text: what is awaited, entered or iterated, a call without its arguments; with "#2" for the second one of the
             same text in a function.
@@ -61,12 +61,12 @@ FILL: Final = (
     "net.catching_up",
     "proxy.clients.connection",
     "proxy.clients.server",
-    "proxy.front_end",
-    "proxy.reads",
-    "proxy.waits",
-    "proxy.path_waits",
-    "proxy.flights",
-    "proxy.call_limits",
+    "proxy.decide.front_end",
+    "proxy.decide.reads",
+    "proxy.decide.waits",
+    "proxy.decide.path_waits",
+    "proxy.decide.flights",
+    "proxy.decide.call_limits",
     "proxy.upstream.queries",
     "hadoop.rpc.callers",
     "hadoop.rpc.namenode",
@@ -76,8 +76,8 @@ FILL: Final = (
 """Where a read may wait, from its first byte to the reply's."""
 
 FORWARD: Final = (
-    "proxy.writes",
-    "proxy.existing_path",
+    "proxy.decide.writes",
+    "proxy.decide.existing_path",
     "proxy.upstream.client",
     "proxy.upstream.failover",
     "proxy.upstream.exchange",

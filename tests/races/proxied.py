@@ -18,9 +18,9 @@ from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.invalidation.consumer import Consumer
 from nncache.invalidation.settings import ChannelSettings, PollingSettings
 from nncache.proxy.clients.connection import ClientConnection
-from nncache.proxy.flights import Flight, Flights
+from nncache.proxy.decide.flights import Flight, Flights
+from nncache.proxy.decide.reads import Read
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.reads import Read
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
 from nncache.settings.commands import SettingsOfProxy

@@ -28,13 +28,13 @@ def test_a_place_has_a_name_that_outlives_its_line_number() -> None:
     places = Places(FILL + FORWARD + APPLY).all
     keys = {place.key for place in places}
     assert len(keys) == len(places)
-    assert "proxy.flights.Flights._run: await self._fetch" in keys
+    assert "proxy.decide.flights.Flights._run: await self._fetch" in keys
     assert {place.kind for place in places} == set(Kind)
 
 
 ASIDE = {
     "auditing.auditor",  # asks by itself, and keeps nothing
-    "proxy.counted_answer",  # answers no call of WebHDFS
+    "proxy.clients.counted_answer",  # answers no call of WebHDFS
     "events.callers",  # the same
     "events.endpoint",  # the same
     "events.feed",  # the same

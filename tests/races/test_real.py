@@ -10,7 +10,7 @@ import pytest
 
 from nncache.cache.entries import Ticket
 from nncache.hadoop.calls import StatusRequest
-from nncache.proxy.flights import Flight
+from nncache.proxy.decide.flights import Flight
 from nncache.testbed import Cluster
 from tests.races import kinds, parts, real
 from tests.races.changes import Hdfs
@@ -23,8 +23,8 @@ from tests.races.steering import LABEL
 RACES = 80
 
 OFTEN = (
-    "proxy.reads.Reads._fetched: await asked.flight.answer",
-    "proxy.flights.Flights._run: await self._fetch",
+    "proxy.decide.reads.Reads._fetched: await asked.flight.answer",
+    "proxy.decide.flights.Flights._run: await self._fetch",
     "proxy.upstream.exchange.Exchange._receive_head: await self._connection.protocol.read_head",
     "proxy.upstream.client.Upstream._shielded: await asyncio.shield",
 )

@@ -10,8 +10,9 @@ from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.auth_to_local import AuthToLocal
 from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.hadoop.proxy_users import parse_proxy_users
-from nncache.proxy.admission import Admitted, ByToken, Rejected
+from nncache.proxy.admission import Admitted, ByToken
 from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.decide.ports import Rejected
 from nncache.proxy.messages import Header, Headers
 from nncache.spnego.cookies import Keys, LoginSession, encode_cookie
 from nncache.spnego.handshakes import Handshakes

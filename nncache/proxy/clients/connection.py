@@ -3,9 +3,9 @@
 A request is answered in one of these ways, and none is begun before the one before it is over:
 
 - at once, if its whole head is known (`nncache.proxy.clients.fastpath`);
-- at once or by a call without a task, from its parsed head (`nncache.proxy.direct_calls`);
+- at once or by a call without a task, from its parsed head (`nncache.proxy.decide.direct_calls`);
 - by a task that runs the handler;
-- later, if the handler has it held (`nncache.proxy.path_waits`); its task is over by then.
+- later, if the handler has it held (`nncache.proxy.decide.path_waits`); its task is over by then.
 
 What arrives meanwhile waits, and a known head within it is part of what waits.
 """
@@ -22,7 +22,7 @@ from nncache.net.http1.head_buffer import HeadBuffer, is_one_head
 from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.clients.error_replies import raw_error_reply
 from nncache.proxy.clients.per_request_fields import value_in
-from nncache.proxy.clients.request import Request
+from nncache.proxy.clients.request import CallUnderWay, HeldAnswer, Request
 from nncache.proxy.clients.response import RawResponse, reset
 from nncache.proxy.errors import (
     ClientError,
@@ -40,8 +40,6 @@ from nncache.proxy.limits import LimitSettings
 
 if TYPE_CHECKING:
     from nncache.proxy.clients.server import Server
-    from nncache.proxy.direct_calls import DirectCall
-    from nncache.proxy.path_waits import HeldRequest
 
 _log = logging.getLogger(__name__)
 
@@ -141,10 +139,10 @@ class ClientConnection(asyncio.Protocol):
         self.on_lost: Callable[[], None] | None = None
         self._is_admitted = True
         self._is_new = True  # no request was answered or forwarded yet
-        self._call: DirectCall | None = None
+        self._call: CallUnderWay | None = None
         self._request: Request | None = None
         self._task: asyncio.Task[None] | None = None  # handles that request
-        self._held: HeldRequest | None = None
+        self._held: HeldAnswer | None = None
         self._is_waiting = False  # for its turn
         self._incoming = HeadBuffer()
         self._is_reading = True
@@ -505,7 +503,7 @@ class ClientConnection(asyncio.Protocol):
 
     # ---- a request that is held --------------------------------------------------------------------------
 
-    def hold(self, request: Request, held: "HeldRequest") -> bool:
+    def hold(self, request: Request, held: HeldAnswer) -> bool:
         """Hold the request in progress until `answered`; false if it did not come alone, or must not wait."""
         ends = self.transport is None or self.ends_with_its_reply or self._is_half_closed
         ends |= not (request.keep_alive and request.is_http_1_1)

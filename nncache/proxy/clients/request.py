@@ -1,6 +1,7 @@
-"""One request of a client, its head read, as those who answer it see it."""
+"""One request of a client, its head read, as those who answer it see it; and what is under way for it."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,13 +13,17 @@ if TYPE_CHECKING:
     from nncache.proxy.clients.connection import ClientConnection
     from nncache.proxy.clients.response import RawResponse
     from nncache.proxy.reading import Reading
-    from nncache.proxy.reads import Asked
     from nncache.proxy.traffic import Exchange
-    from nncache.proxy.upstream.direct_exchange import Begun
 
 
-InFlight: TypeAlias = "Begun | Asked"
-"""A call that was sent before its request was read in full, or the question behind it."""
+class InFlight(ABC):
+    """A call that was sent for a request before its handler began, or the question behind the call."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """End it, unless others go on with it: its handler is over."""
 
 
 class Request:
@@ -110,6 +115,40 @@ class Request:
             if key.lower() == name:
                 return value.decode("utf-8", "surrogateescape")
         return ""
+
+
+class CallUnderWay(ABC):
+    """A call for a request whose connection gets the reply.
+
+    Attributes:
+        request: for which it was sent.
+    """
+
+    __slots__ = ()
+
+    request: Request
+
+    @abstractmethod
+    def hand_over(self) -> InFlight:
+        """Return the call in its present state; those who go on with it count it."""
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Go on, or end, without the client, who is gone."""
+
+
+class HeldAnswer(ABC):
+    """The answer to a request that is held."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def leave(self) -> None:
+        """Give it soon: the client has closed its half."""
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Give it no more: the client is gone."""
 
 
 Handler: TypeAlias = "Callable[[Request], Awaitable[RawResponse | None]]"

@@ -201,7 +201,7 @@ class RawResponse:
             case Framing.LENGTH | Framing.CLOSE:
                 await self._send(self._head + bytes(data) if self._head else data)
 
-    async def write_eof(self, data: bytes = b"") -> None:
+    async def write_eof(self) -> None:
         """Send what is left and end the body.
 
         Raises:
@@ -209,9 +209,8 @@ class RawResponse:
         """
         if self._ended:
             return
-        rest = self._whole if self._whole is not None else data
         self._ended = True
-        await self._send(self._head + self._last_part(rest))
+        await self._send(self._head + self._last_part(self._whole or b""))
 
     def _last_part(self, rest: bytes) -> bytes:
         match self._framing:

@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NoReturn, Protocol
+from typing import Final, NoReturn, Protocol
 
 from nncache.errors import StartError
 from nncache.net.balancers.balancers import Balancers
@@ -17,18 +17,15 @@ from nncache.net.log_throttle import ThrottledLog
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.connection import ClientConnection, KnownHeads
 from nncache.proxy.clients.error_replies import bug_reply, error_reply
-from nncache.proxy.clients.request import Handler, Request
+from nncache.proxy.clients.paced_work import Arrivals, PacedWork
+from nncache.proxy.clients.request import CallUnderWay, Handler, Request
 from nncache.proxy.clients.response import RawResponse, peer_of, reset
 from nncache.proxy.errors import ClientGoneError, ProxyError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
-from nncache.proxy.paced_work import Arrivals, PacedWork
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.traffic import Traffic
 from nncache.tls_server.certificate import ServerCertificate
 from nncache.tls_server.listener import TlsListener, TlsStats
-
-if TYPE_CHECKING:
-    from nncache.proxy.direct_calls import DirectCall
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +37,7 @@ _CUT_S = 0.1  # for what is in progress to end once its connection was cut
 
 
 class Direct(Protocol):
-    """`nncache.proxy.direct_calls.DirectCalls`, or those of several namespaces (`nncache.federation.mounted`)."""
+    """Answers a request, or sends its call, without a task (`nncache.proxy.decide.direct_calls`)."""
 
     @property
     def requests(self) -> int:
@@ -54,7 +51,7 @@ class Direct(Protocol):
     def errors(self) -> int:
         """Exceptions of our own, each logged (FailToNameNode)."""
 
-    def begin(self, request: Request) -> "DirectCall | RawResponse | None":
+    def begin(self, request: Request) -> CallUnderWay | RawResponse | None:
         """Answer a GET without a body, or send the call that it asks for; None: it is for the handler."""
 
 
@@ -265,7 +262,7 @@ class Server:
         if self._connections.in_use == 0:
             self._all_left.set()
 
-    def begin(self, request: Request) -> "DirectCall | RawResponse | None":
+    def begin(self, request: Request) -> CallUnderWay | RawResponse | None:
         """Answer a GET without a body, or send the call that it asks for; None: it is for the handler."""
         if self._direct is None:
             return None

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namenodes.pool import NameNodePool
@@ -29,14 +29,11 @@ from nncache.proxy.messages import (
     nothing_to_settle,
 )
 from nncache.proxy.secure_cookies import SecureCookies
-from nncache.proxy.upstream.direct_exchange import Begun, DirectExchange, SentCall
+from nncache.proxy.upstream.direct_exchange import Begun, DirectExchange, ReplyReader, SentCall
 from nncache.proxy.upstream.exchange import Exchange, encode_request
 from nncache.proxy.upstream.failover import FailoverClient, UpstreamCall, UpstreamResponse
 from nncache.proxy.upstream.pool import Connections
 from nncache.proxy.upstream.service_login import ServiceLogin
-
-if TYPE_CHECKING:
-    from nncache.proxy.direct_calls import DirectCall
 
 _LOG = logging.getLogger(__name__)
 
@@ -162,7 +159,7 @@ class Upstream:
         finally:
             await answer.close()
 
-    def prepare(self, head: RequestHead, holder: str, reader: "DirectCall") -> DirectExchange | None:
+    def prepare(self, head: RequestHead, holder: str, reader: ReplyReader) -> DirectExchange | None:
         """Take a connection for a GET if one to the active NameNode is open and free for the holder; else None."""
         active = self._asking.active
         if active is None:

@@ -3,20 +3,18 @@
 Whatever does not go so smoothly goes on as an ordinary call, with all that has come: nothing is asked a second time.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final, NamedTuple
 
 from nncache.hadoop.election_view import NameNode
 from nncache.net.http1.reply import ReplyError, ReplyHead
+from nncache.proxy.clients.request import InFlight
 from nncache.proxy.headers import passed_on
 from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
 from nncache.proxy.upstream.namenode_protocol import Progress
 from nncache.proxy.upstream.pool import Connection, Connections
-
-if TYPE_CHECKING:
-    from nncache.proxy.direct_calls import DirectCall
 
 PATIENCE_S: Final = 1.0
 """A reply that takes longer is waited for by the way that knows what to do when none comes."""
@@ -25,8 +23,7 @@ MAX_BYTES: Final = 32 * 1024
 """Longer replies are left to the way that waits for its client."""
 
 
-@dataclass(frozen=True, slots=True)
-class SentCall:
+class SentCall(NamedTuple):
     """A call on its way.
 
     Attributes:
@@ -37,7 +34,7 @@ class SentCall:
     term: int
 
 
-class Begun:
+class Begun(InFlight):
     """A call that was sent, for the one who waits for the reply."""
 
     def __init__(self, sent: SentCall, connections: Connections) -> None:
@@ -53,6 +50,20 @@ class Begun:
         """End the connection if the call was not taken."""
         if (sent := self.take()) is not None:
             self._connections.release(sent.connection, reusable=False)
+
+
+class ReplyReader(ABC):
+    """Who gets the reply to a `DirectExchange`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def replied(self, reply: UpstreamReply) -> None:
+        """Take the NameNode's reply."""
+
+    @abstractmethod
+    def unfinished(self) -> None:
+        """Have the call waited for in the other way, with what has come."""
 
 
 class DirectExchange:
@@ -71,7 +82,7 @@ class DirectExchange:
         connections: Connections,
         head: RequestHead,
         request: bytes,
-        reader: "DirectCall",
+        reader: ReplyReader,
         term_of: Callable[[NameNode], int],
         clock: Callable[[], float],
     ) -> None:
@@ -79,7 +90,7 @@ class DirectExchange:
         self._connections = connections
         self._head = head
         self._request = request  # the same as it goes on the wire
-        self._reader: DirectCall | None = reader
+        self._reader: ReplyReader | None = reader
         self._term_of = term_of
         self._term = term_of(connection.namenode)  # when it is sent
         self._clock = clock
@@ -88,14 +99,14 @@ class DirectExchange:
         """Send the request; whether the connection was still there."""
         connection = self._connection
         assert connection is not None
-        connection.expect_reply("GET")
+        protocol = connection.protocol
+        protocol.expect_reply("GET")
         try:
             connection.send_head(self._request)
         except ConnectionResetError:
             self.abandon()
             return False
         self._connections.sent(connection, self._head)
-        protocol = connection.protocol
         protocol.on_whole, protocol.on_progress = self._take, self._look
         self._connections.late.expect(self.is_late, connection.loop, PATIENCE_S)
         return True

@@ -95,7 +95,7 @@ class Exchange:
         declared = any(name.lower() == b"content-length" for name, _ in self._head.headers)
         chunked = self._body is not None and not declared
         host = self._connection.namenode.http
-        self._connection.expect_reply(self._head.method)
+        self._connection.protocol.expect_reply(self._head.method)
         try:
             self._connection.send_head(encode_request(self._head, host=host, chunked=chunked))
         except ConnectionResetError as exc:

@@ -61,15 +61,6 @@ class Connection:
         self._waits: dict[Callable[[], None], float] = {}  # since when, by what gives the client up
         self.loop = loop
 
-    @property
-    def is_usable(self) -> bool:
-        """Whether another call may be sent on it, as far as can be seen from here."""
-        return self.protocol.is_reusable
-
-    def expect_reply(self, method: str) -> None:
-        """Get ready to read the reply to a call of that method."""
-        self.protocol.expect_reply(method)
-
     def send_head(self, head: bytes) -> None:
         """Write a request's head.
 
@@ -141,7 +132,6 @@ class ConnectionCounts:
 
     in_use: int
     idle: int
-    opened: int
     waiting: int
     clients_cut: int
 
@@ -169,7 +159,6 @@ class Connections:
         self.call_sent: CallSent | None = None
         self._lanes: dict[NameNode, _Lane] = {}
         self._lane_asked_last: _Lane | None = None
-        self._opened = 0
         self._clients_cut = 0
 
     async def acquire(self, namenode: NameNode, *, fresh: bool, peer: str = "") -> Connection:
@@ -228,7 +217,7 @@ class Connections:
         lane.lent.remove(connection)
         lane.permits.give_back(connection.holder)
         connection.holder = ""
-        if reusable and connection.is_usable and self._limits.upstream_idle_s > 0:
+        if reusable and connection.protocol.is_reusable and self._limits.upstream_idle_s > 0:
             connection.idle_since = now = self._clock()
             lane.idle.append(connection)
             if lane.permits.in_use + len(lane.idle) > self._limits.upstream_connections:
@@ -273,7 +262,6 @@ class Connections:
         return ConnectionCounts(
             in_use=sum(lane.permits.in_use for lane in lanes),
             idle=sum(len(lane.idle) for lane in lanes),
-            opened=self._opened,
             waiting=sum(lane.permits.waiting for lane in lanes),
             clients_cut=self._clients_cut,
         )
@@ -306,7 +294,7 @@ class Connections:
             self._prune(lane, now)
         while lane.idle:
             connection = lane.idle.pop()
-            if connection.is_usable:
+            if connection.protocol.is_reusable:
                 return connection
             connection.abort()
         return None
@@ -336,7 +324,6 @@ class Connections:
         except (OSError, TimeoutError) as exc:
             why = str(exc) or ("timed out" if isinstance(exc, TimeoutError) else "it closed the connection")
             raise NotSentError(f"NameNode {namenode.http} can't be connected to: {why}") from exc
-        self._opened += 1
         lane.distrusted = ""
         return Connection(namenode, protocol, loop, self._clock)
 

@@ -19,7 +19,7 @@ from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.proxy.ports import WriteRight
+from nncache.proxy.messages import WriteRight
 
 REFUSAL_REMEMBERED_S: Final = 300.0
 """A service that was refused once is no superuser; so long it is not tried first, and nor is a caller again who was
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class PoolQueries:
-    """`nncache.proxy.ports.NameNodeQueries` over a pool.
+    """`nncache.proxy.decide.ports.NameNodeQueries` over a pool.
 
     With `asks_txid_over_jmx` it needs no superuser.
     """

@@ -16,9 +16,10 @@ from typing import Final, NoReturn, Protocol
 from nncache.coordination.task_group import run_all
 from nncache.net.http1.conditional import Conditions, conditions_of, etag_of
 from nncache.net.shares import Rates, holder_of
+from nncache.proxy.clients.counted_answer import counted_answer
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.counted_answer import counted_answer
+from nncache.proxy.decide.waits import WaitEnd
 from nncache.proxy.errors import (
     ClientGoneError,
     MethodNotAllowedError,
@@ -29,7 +30,6 @@ from nncache.proxy.errors import (
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers
 from nncache.proxy.traffic import Exchange, Result, Traffic
-from nncache.proxy.waits import WaitEnd
 from nncache.registry.rest.fair_limiter import FairLimiter
 from nncache.registry.rest.request import RegistryRequest, is_registry, read_registry_request
 from nncache.registry.rest.waits import RegistryPage, RegistryQuestion, RegistryWaits

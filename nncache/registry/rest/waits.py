@@ -15,8 +15,8 @@ from nncache.hadoop.change import LineTouched, Touched
 from nncache.hadoop.paths import ROOT
 from nncache.net.http1.conditional import Conditions
 from nncache.net.shares import Shares
+from nncache.proxy.decide.waits import How, Terms, Waits
 from nncache.proxy.errors import EntryNotFoundError
-from nncache.proxy.waits import How, Terms, Waits
 from nncache.registry.rest.request import MAX_PATH, RegistryRequest
 
 HELD: Final = 1_000
@@ -67,7 +67,7 @@ ReadFor: TypeAlias = Callable[[RegistryRequest, str], Awaitable[RegistryPage]]
 
 
 class RegistryWaits:
-    """`nncache.proxy.waits.Questions` about the registry, and all requests that are held for it.
+    """`nncache.proxy.decide.waits.Questions` about the registry, and all requests that are held for it.
 
     `invalidated` has to be called for each change, from when `is_wanted` is set on.
 

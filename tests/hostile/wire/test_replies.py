@@ -10,7 +10,7 @@ import pytest
 
 from nncache.cache import CacheSettings, MetadataCache
 from nncache.clock import boottime
-from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.decide.front_end import FrontEnd
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
 from tests.hostile.wire.replies import BAD_REPLIES, PATH, BadReply, reply

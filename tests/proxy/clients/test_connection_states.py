@@ -8,9 +8,9 @@ import pytest
 
 from nncache.cache.replies import Reply
 from nncache.proxy.clients.connection import MAX_TICKET_BYTES, ClientConnection
+from nncache.proxy.clients.paced_work import ARRIVALS_AT_A_TURN
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.server import Server
-from nncache.proxy.paced_work import ARRIVALS_AT_A_TURN
 from tests.hostile.fuzzing.transport import DeafTransport
 from tests.proxy.clients.house import POST, SLOW, House, body, client_of, house
 from tests.proxy.kept_hits import kept_hit

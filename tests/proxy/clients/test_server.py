@@ -137,9 +137,9 @@ class LeftAtTheEnd(RawResponse):
         self._connection = connection
         self._leave = leave
 
-    async def write_eof(self, data: bytes = b"") -> None:
+    async def write_eof(self) -> None:
         """Write the end, and let the client's arrive."""
-        await super().write_eof(data)
+        await super().write_eof()
         self._leave(self._end)
 
     def _end(self) -> None:

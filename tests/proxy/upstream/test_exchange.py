@@ -63,7 +63,7 @@ async def test_a_connection_that_has_gone_carries_nothing() -> None:
     async with RawNameNode() as namenode:
         connections = Connections(limits_of_tests(), boottime)
         connection = await connections.acquire(namenode.namenode, fresh=True)
-    await until(lambda: not connection.is_usable)
+    await until(lambda: not connection.protocol.is_reusable)
     with pytest.raises(NotSentError):
         Exchange(connection, HEAD, None, timeout_s=5.0).send_head()
     connections.release(connection, reusable=False)

@@ -45,11 +45,11 @@ async def test_a_connection_that_the_namenode_closed_is_not_lent(
     connections = Connections(limits_of_tests(), FakeClock(), how)
     async with RawNameNode(once, tls=tls) as namenode:
         one = await connections.acquire(namenode.namenode, fresh=False)
-        one.expect_reply("GET")
+        one.protocol.expect_reply("GET")
         one.send_head(GET)
         await one.protocol.read_head()
         connections.release(one, reusable=True)
-        await until(lambda: not one.is_usable)
+        await until(lambda: not one.protocol.is_reusable)
         assert connections.acquire_kept(namenode.namenode, "me") is None
     with pytest.raises(NotSentError):
         await connections.acquire(one.namenode, fresh=False)

@@ -23,7 +23,7 @@ from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.remote_exception import RemoteException, Verdict
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.proxy.ports import WriteRight
+from nncache.proxy.messages import WriteRight
 from nncache.proxy.upstream.queries import REFUSAL_REMEMBERED_S, PoolQueries
 from nncache.testbed import Cluster
 from tests.cluster import make_directory

@@ -12,10 +12,10 @@ import pytest
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
+from nncache.proxy.decide.waits import WaitEnd
 from nncache.proxy.errors import RegistryUnavailableError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.traffic import Exchange, Result, Traffic
-from nncache.proxy.waits import WaitEnd
 from nncache.registry.rest import endpoint as registry_endpoint
 from nncache.registry.rest.endpoint import PER_BYTES, RegistryAnswer, RegistryEndpoint
 from nncache.registry.rest.fair_limiter import OF_ONE

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nncache.net.http1.conditional import Conditions, etag_of
+from nncache.proxy.decide.waits import Waited, WaitEnd
 from nncache.proxy.errors import ClientGoneError, EntryNotFoundError, RegistryUnavailableError
-from nncache.proxy.waits import Waited, WaitEnd
 from nncache.registry.rest.request import MAX_PATH, RegistryRequest, read_registry_request
 from nncache.registry.rest.waits import (
     HELD,

@@ -23,7 +23,8 @@ from nncache.hadoop.paths import ROOT, Ancestors, ancestors, exceeds_limits
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.net.http_failure import why_unanswered
 from nncache.net.log_throttle import ThrottledLog
-from nncache.proxy.ports import Clock, NameNodeQueries, WriteRight
+from nncache.proxy.decide.ports import Clock, NameNodeQueries
+from nncache.proxy.messages import WriteRight
 
 _log = logging.getLogger(__name__)
 

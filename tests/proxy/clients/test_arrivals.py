@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from nncache.proxy.clients.connection import ClientConnection
-from nncache.proxy.paced_work import ARRIVALS_AT_A_TURN as AT_A_TURN
-from nncache.proxy.paced_work import LOOKS_AT_A_TURN, Arrivals
+from nncache.proxy.clients.paced_work import ARRIVALS_AT_A_TURN as AT_A_TURN
+from nncache.proxy.clients.paced_work import LOOKS_AT_A_TURN, Arrivals
 
 
 @dataclass

@@ -4,7 +4,7 @@ import asyncio
 from typing import TypeAlias
 
 from nncache.net.http1.conditional import Conditions
-from nncache.proxy.waits import Group, Terms, Waiter
+from nncache.proxy.decide.waits import Group, Terms, Waiter
 from tests.patience import HANG_S
 
 Wait: TypeAlias = Waiter[str, str]

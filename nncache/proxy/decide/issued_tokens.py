@@ -39,7 +39,7 @@ _DECODER: Final = msgspec.json.Decoder(_Body)
 
 
 class TokenLease:
-    """A `nncache.proxy.ports.Lease`: a token is its owner's for as long as it is believed; then it asks for itself."""
+    """A `Lease`: a token is its owner's for as long as it is believed; then it asks for itself."""
 
     __slots__ = ("_issued", "_name", "_user", "otherwise")
 

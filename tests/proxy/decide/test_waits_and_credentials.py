@@ -12,19 +12,19 @@ import pytest
 from nncache.hadoop.calls import parse_call
 from nncache.hadoop.change import AccessChanged
 from nncache.hadoop.kerberos.auth_to_local import AuthToLocal
-from nncache.proxy.issued_tokens import IssuedTokens
+from nncache.proxy.decide.issued_tokens import IssuedTokens
+from nncache.proxy.decide.waits import WaitEnd
 from nncache.proxy.messages import RequestHead
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.waits import WaitEnd
 from nncache.spnego.cookies import Keys, LoginSession, encode_cookie
 from nncache.spnego.handshakes import Handshakes, accept_with
 from nncache.spnego.impersonation import Impersonation
 from nncache.spnego.terminator import Terminator
 from tests.hadoop.made_credentials import token
 from tests.patience import HANG_S
+from tests.proxy.decide.test_waiting import held, until
 from tests.proxy.doubles import FILE, settled
 from tests.proxy.front_fixture import Fixture, fixture
-from tests.proxy.test_waiting import held, until
 from tests.proxy.wire import RawReply, reset
 
 KEY: Final = b"k" * 32

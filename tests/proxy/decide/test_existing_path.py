@@ -13,9 +13,8 @@ from nncache.hadoop.effects import ExistingPath
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.errors import CallerRefusedError
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.proxy.existing_path import PathProbe
-from nncache.proxy.messages import Settle
-from nncache.proxy.ports import WriteRight
+from nncache.proxy.decide.existing_path import PathProbe
+from nncache.proxy.messages import Settle, WriteRight
 from tests.patience import HANG_S
 from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, caller, script, settled, turns
 from tests.proxy.write_fixture import fixture

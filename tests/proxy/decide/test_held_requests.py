@@ -10,13 +10,13 @@ import pytest
 
 from nncache.cache.watches import Watch
 from nncache.hadoop.change import Appeared
-from nncache.proxy.path_waits import HeldRequest, PathQuestions, PathWaiter
+from nncache.proxy.decide.path_waits import HeldRequest, PathQuestions, PathWaiter
+from nncache.proxy.decide.waits import AT_A_TURN, Group, WaitEnd, Waiter
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
-from nncache.proxy.waits import AT_A_TURN, Group, WaitEnd, Waiter
 from tests.patience import HANG_S
+from tests.proxy.decide.test_waiting import held, until
 from tests.proxy.doubles import FILE, fails, turns
 from tests.proxy.front_fixture import Fixture, fixture
-from tests.proxy.test_waiting import held, until
 from tests.proxy.wire import RawClient, reset
 
 WAITS = "Prefer: wait=60"

@@ -1,6 +1,6 @@
 """The WebHDFS front end: which way each request goes, and what its reply says about that.
 
-A plain GETFILESTATUS goes to `nncache.proxy.reads`, everything else below `/webhdfs` through `nncache.proxy.writes`.
+A plain GETFILESTATUS goes to `reads`, everything else below `/webhdfs` through `writes`.
 """
 
 import asyncio
@@ -14,8 +14,7 @@ from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import Call, parse_call
 from nncache.hadoop.targets import WHAT_IS_SERVED, is_webhdfs
 from nncache.net.http1.conditional import Conditions, conditions_of
-from nncache.proxy.admission import WEBHDFS, Admit, Admitted, ByToken, Rejected
-from nncache.proxy.answers import Answers
+from nncache.proxy.admission import WEBHDFS, Admitted, ByToken
 from nncache.proxy.cache_status import (
     NOT_ADMITTED,
     NOT_WEBHDFS,
@@ -25,29 +24,30 @@ from nncache.proxy.cache_status import (
     shows_path,
     why_not_asked,
 )
-from nncache.proxy.call_limits import CallLimits, LimitedFetcher
 from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.errors import ClientGoneError, ProxyError, UnknownAddressError
-from nncache.proxy.flights import Flights
-from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
-from nncache.proxy.path_waits import HeldRequest, PathQuestions
-from nncache.proxy.ports import Clock, CoverageSignal, NameNodeQueries
-from nncache.proxy.reading import Reading, read_admitted, read_request
-from nncache.proxy.reads import (
+from nncache.proxy.decide.answers import Answers
+from nncache.proxy.decide.call_limits import CallLimits, LimitedFetcher
+from nncache.proxy.decide.flights import Flights
+from nncache.proxy.decide.path_waits import HeldRequest, PathQuestions
+from nncache.proxy.decide.ports import Admit, Clock, CoverageSignal, NameNodeQueries, Rejected
+from nncache.proxy.decide.reads import (
     Asked,
     PassOn,
     Read,
     ReadAnswer,
     Reads,
 )
+from nncache.proxy.decide.waits import Waited, WaitEnd, Waits
+from nncache.proxy.decide.writes import Writes
+from nncache.proxy.errors import ClientGoneError, ProxyError, UnknownAddressError
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
+from nncache.proxy.reading import Reading, read_admitted, read_request
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
 from nncache.proxy.upstream.direct_exchange import Begun
-from nncache.proxy.waits import Waited, WaitEnd, Waits
-from nncache.proxy.writes import Writes
 
 _log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from http import HTTPStatus
 
 import pytest
 
-from nncache.proxy import call_limits
-from nncache.proxy.call_limits import CallLimits, LimitedFetcher
+from nncache.proxy.decide import call_limits
+from nncache.proxy.decide.call_limits import CallLimits, LimitedFetcher
 from nncache.proxy.errors import TooManyCallsError, TooManyRequestsError
 from nncache.proxy.messages import RequestHead
 from tests.proxy.doubles import FakeClock, HeldNameNode

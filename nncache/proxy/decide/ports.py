@@ -5,15 +5,15 @@ deadline of its own or is given one by its caller.
 """
 
 from collections.abc import Awaitable, Callable
-from enum import Enum, auto
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.admission import Admitted, ByToken
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
+from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply, WriteRight
 from nncache.proxy.upstream.direct_exchange import Begun
 
 Clock: TypeAlias = Callable[[], float]
@@ -32,15 +32,6 @@ Stream: TypeAlias = Callable[[Request, RequestHead, Settle, Decorate], Awaitable
 The `Settle` runs to its end before the first byte goes to the client; it is not called when nothing was sent. Raises
 ProxyError: there is no reply to pass on.
 """
-
-
-class WriteRight(Enum):
-    """What a NameNode says of a caller who would write a path."""
-
-    GRANTED = auto()
-    DENIED = auto()
-    MISSING = auto()  # the path is not there
-    UNKNOWN = auto()  # one cannot ask as them
 
 
 class NameNodeQueries(Protocol):
@@ -73,19 +64,17 @@ class NameNodeQueries(Protocol):
         ...
 
 
-class Lease(Protocol):
-    """By what a proxy that authenticates its clients takes a request for one of its user's, as long as that is so."""
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The request goes no further."""
 
-    @property
-    def ends_at(self) -> float:
-        """Local time at which it ends by itself, at the latest."""
+    response: RawResponse
 
-    @property
-    def otherwise(self) -> Caller | None:
-        """The caller once this has ended, by the credential that the request carries; None: it is refused."""
 
-    def is_good(self) -> bool:
-        """Whether it still is so."""
+Admission: TypeAlias = Admitted | ByToken | Rejected
+
+Admit: TypeAlias = Callable[[Request, str], Awaitable[Admission]]
+"""Authenticates a request whose path begins with the prefix."""
 
 
 class CoverageSignal(Protocol):

@@ -22,13 +22,9 @@ from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
 from nncache.proxy.clients.error_replies import error_reply, whole_reply
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.errors import ProxyError, UnauthenticatedError
-from nncache.proxy.headers import HIT, replayed_headers
-from nncache.proxy.issued_tokens import IssuedTokens
-from nncache.proxy.messages import Header, Headers, UpstreamReply
-from nncache.proxy.ports import Clock
-from nncache.proxy.reading import Reading
-from nncache.proxy.reads import (
+from nncache.proxy.decide.issued_tokens import IssuedTokens
+from nncache.proxy.decide.ports import Clock
+from nncache.proxy.decide.reads import (
     Collapsed,
     FromMemory,
     FromNameNode,
@@ -37,9 +33,13 @@ from nncache.proxy.reads import (
     ReadAnswer,
     Unanswered,
 )
+from nncache.proxy.decide.waits import Waited
+from nncache.proxy.errors import ProxyError, UnauthenticatedError
+from nncache.proxy.headers import HIT, replayed_headers
+from nncache.proxy.messages import Header, Headers, UpstreamReply
+from nncache.proxy.reading import Reading
 from nncache.proxy.secure_cookies import SecureCookies
 from nncache.proxy.traffic import Exchange, Result, result_of
-from nncache.proxy.waits import Waited
 
 _REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 

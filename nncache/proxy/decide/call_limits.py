@@ -11,10 +11,10 @@ from typing import Final
 
 from nncache.net.shares import Shares, holder_of
 from nncache.net.token_bucket import TokenBucket
+from nncache.proxy.decide.ports import Fetch
 from nncache.proxy.errors import TooManyCallsError, TooManyRequestsError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.ports import Fetch
 from nncache.proxy.upstream.direct_exchange import Begun
 
 CALL_LIMITS: Final = ("max_calls", "max_calls_per_s_per_address", "max_calls_per_s_per_caller")

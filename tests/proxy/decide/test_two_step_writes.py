@@ -10,8 +10,7 @@ from nncache.hadoop.calls import parse_call
 from nncache.hadoop.change import AccessChanged, Footprint, Vanished
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.identity import claimed_caller
-from nncache.proxy.messages import RequestHead
-from nncache.proxy.ports import WriteRight
+from nncache.proxy.messages import RequestHead, WriteRight
 from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, fails, script, settled, turns
 from tests.proxy.write_fixture import Fixture, fixture
 
@@ -219,7 +218,7 @@ async def test_a_fault_of_ours_in_waiting_for_that_has_all_forwarded(monkeypatch
     async with fixture() as s:
         s.namenode.rights["/w"] = WriteRight.DENIED
         await s.write("PUT", CREATE, redirect())
-        monkeypatch.setattr("nncache.proxy.writes.asyncio.wait", fails)
+        monkeypatch.setattr("nncache.proxy.decide.writes.asyncio.wait", fails)
         done = ScriptedStreamer(script(settled(200, b"")))
         await s.write("PUT", "/w?op=SETPERMISSION&permission=777&user.name=alice", done)
         monkeypatch.undo()
@@ -285,7 +284,7 @@ async def test_one_host_has_one_share_of_the_windows() -> None:
 
 async def test_a_window_over_what_was_not_known_is_narrowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a slow NameNode has left open is asked again, and does not cost a tree for as long as a window lasts."""
-    monkeypatch.setattr("nncache.proxy.writes.ASK_AGAIN_S", 0.0)
+    monkeypatch.setattr("nncache.proxy.decide.writes.ASK_AGAIN_S", 0.0)
     async with fixture(query_timeout_s=0.01) as s:
         s.namenode.rights = {"/w/a/b": WriteRight.MISSING, "/w": WriteRight.GRANTED}
         await s.redirected(s.write("PUT", "/w/a/b/f?op=CREATE&user.name=carol", redirect()))
@@ -321,7 +320,7 @@ async def test_a_window_over_a_directory_ends() -> None:
 
 async def test_what_is_asked_again_ends_with_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a NameNode that never answers."""
-    monkeypatch.setattr("nncache.proxy.writes.ASK_AGAIN_S", 0.0)
+    monkeypatch.setattr("nncache.proxy.decide.writes.ASK_AGAIN_S", 0.0)
     async with fixture(query_timeout_s=0.01) as s:
         _silence(s.namenode)
         await s.redirected(s.write("PUT", CREATE, redirect()))

@@ -7,7 +7,7 @@ A request that its connection can let go of is kept without its task, from its f
 is what is needed to ask in its name and to write its answer. Any other waits in its task. Those who wait are looked at
 a few in each turn of the event loop, so that a crowd that waits for one thing stops no other.
 
-What is waited for is given as `Questions`: paths (`nncache.proxy.path_waits`), or entries of the registry
+What is waited for is given as `Questions`: paths (`nncache.proxy.decide.path_waits`), or entries of the registry
 (`nncache.registry.rest.waits`).
 """
 
@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 from nncache.cache.watches import Watch
 from nncache.net.http1.conditional import Conditions
 from nncache.net.shares import Shares
+from nncache.proxy.admission import Lease
+from nncache.proxy.clients.paced_work import PacedWork
 from nncache.proxy.errors import ClientGoneError, NoActiveNameNodeError, ProxyError
-from nncache.proxy.paced_work import PacedWork
-from nncache.proxy.ports import Lease
 
 if TYPE_CHECKING:
     from nncache.proxy.clients.connection import ClientConnection

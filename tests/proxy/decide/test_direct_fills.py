@@ -8,7 +8,7 @@ import pytest
 
 from nncache.hadoop.change import Appeared
 from nncache.hadoop.filestatus import render_missing
-from nncache.proxy import outcomes
+from nncache.proxy.decide import outcomes
 from nncache.proxy.traffic import Result
 from nncache.proxy.upstream import direct_exchange
 from tests.proxy.direct_fixture import DirectScene, Held, direct, under_way

@@ -12,8 +12,8 @@ from nncache.hadoop.change import Touched
 from nncache.hadoop.errors import RpcUnavailableError
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.credentials import Credential
+from nncache.proxy.decide.flights import Flight, FlightResult, Flights
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
-from nncache.proxy.flights import Flight, FlightResult, Flights
 from nncache.proxy.messages import UpstreamReply
 from tests.patience import HANG_S
 from tests.proxy.doubles import (
@@ -274,7 +274,7 @@ async def test_a_flight_cannot_start_once_the_proxy_is_being_stopped() -> None:
 
 
 async def test_a_credential_says_for_itself_who_asks() -> None:
-    """Whose it is, is not known for isFileClosed; what its reply proves is seen in `nncache.proxy.outcomes`."""
+    """Whose it is, is not known for isFileClosed; what its reply proves is seen in `nncache.proxy.decide.outcomes`."""
     async with fixture() as s:
         credential = Credential("cookie=digest", "alice", 1_795_305_660_000)
         given = reply(200, FILE, 100.0)

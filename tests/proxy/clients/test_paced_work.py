@@ -2,7 +2,7 @@
 
 import asyncio
 
-from nncache.proxy.paced_work import PacedWork
+from nncache.proxy.clients.paced_work import PacedWork
 
 
 async def _turn() -> None:

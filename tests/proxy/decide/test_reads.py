@@ -9,9 +9,9 @@ import pytest
 
 from nncache.cache import MetadataCache, Reason
 from nncache.hadoop.change import Touched
+from nncache.proxy.decide.flights import Flights
+from nncache.proxy.decide.reads import Collapsed, FromMemory, FromNameNode, ReadAnswer, Reads, Unanswered
 from nncache.proxy.errors import UpstreamTimeoutError
-from nncache.proxy.flights import Flights
-from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, ReadAnswer, Reads, Unanswered
 from tests.proxy.doubles import (
     DENIED,
     FILE,

@@ -7,10 +7,10 @@ import pytest
 
 from nncache.hadoop.change import AccessChanged, Appeared, Touched
 from nncache.net.http1.conditional import etag_of
+from nncache.proxy.decide.reads import Reads
+from nncache.proxy.decide.waits import WaitEnd
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.reads import Reads
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.waits import WaitEnd
 from tests.patience import HANG_S
 from tests.proxy.doubles import DIRECTORY, FILE, fails, turns
 from tests.proxy.front_fixture import Fixture, fixture

@@ -17,16 +17,14 @@ from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.watches import Watch
 from nncache.net.http1.conditional import Conditions
 from nncache.net.shares import holder_of
-from nncache.proxy.answers import Answers
 from nncache.proxy.cache_status import Bypass, ForwardReason, shows_path
 from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.error_replies import error_reply
-from nncache.proxy.clients.request import Request
-from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
-from nncache.proxy.ports import Clock, Fetch
-from nncache.proxy.reading import Reading
-from nncache.proxy.reads import (
+from nncache.proxy.clients.request import HeldAnswer, Request
+from nncache.proxy.decide.answers import Answers
+from nncache.proxy.decide.ports import Clock, Fetch
+from nncache.proxy.decide.reads import (
     Collapsed,
     FromMemory,
     FromNameNode,
@@ -37,8 +35,10 @@ from nncache.proxy.reads import (
     Reads,
     Unanswered,
 )
+from nncache.proxy.decide.waits import How, Terms, Waited, Waiter
+from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
+from nncache.proxy.reading import Reading
 from nncache.proxy.traffic import Exchange, Result, Traffic
-from nncache.proxy.waits import How, Terms, Waited, Waiter
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class Key(NamedTuple):
 
 
 class PathQuestions:
-    """`nncache.proxy.waits.Questions` about the status of a path."""
+    """`nncache.proxy.decide.waits.Questions` about the status of a path."""
 
     def __init__(self, cache: MetadataCache, reads: Reads, fetch: Fetch, clock: Clock) -> None:
         self._cache = cache
@@ -158,7 +158,7 @@ class PathQuestions:
                 return not isinstance(answer, Collapsed | NotAdmitted)
 
 
-class HeldRequest:
+class HeldRequest(HeldAnswer):
     """A request that is held without its task: what its answer is made of, until its connection sends it.
 
     Invariants:

@@ -1,7 +1,7 @@
 """Questions on their way to the NameNode, each shared by all who may share it.
 
 A flight outlives the client for whom it was begun, so that a poller who hangs up costs no other caller the answer. It
-is a task of its own, unless `nncache.proxy.direct_calls` has asked and brings the reply. It ends in exactly one
+is a task of its own, unless `nncache.proxy.decide.direct_calls` has asked and brings the reply. It ends in exactly one
 `MetadataCache.conclude`, whatever happens, because that is done by the task's done-callback: a task that is cancelled
 before its first step runs no `finally`, but it does run its callbacks.
 """
@@ -18,11 +18,11 @@ from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import StatusRequest
 from nncache.hadoop.errors import HadoopError
 from nncache.proxy.credentials import Credential
+from nncache.proxy.decide.outcomes import file_outcome, outcome_of
+from nncache.proxy.decide.ports import Clock, Fetch, NameNodeQueries
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
 from nncache.proxy.identity import rpc_user_of
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.outcomes import file_outcome, outcome_of
-from nncache.proxy.ports import Clock, Fetch, NameNodeQueries
 from nncache.proxy.upstream.direct_exchange import Begun
 
 _log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 The guarantee OwnWrites, step by step:
 
 1. What is there already, and which missing ancestors the call may make, is asked before it is sent
-   (`proxy/existing_path.py`).
+   (`proxy/decide/existing_path.py`).
 2. The NameNode answers, or does not; both end in `settle`, which the forwarding awaits, shielded from
    the client's leaving, before the first byte goes to the client.
 3. The forgetting itself is synchronous, so nothing can interrupt it half way. If forwarding ends without
@@ -46,11 +46,11 @@ from nncache.net.shares import holder_of
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.credentials import cancelled_by
+from nncache.proxy.decide.existing_path import PathProbe
+from nncache.proxy.decide.ports import Clock, CoverageSignal, NameNodeQueries, Stream
 from nncache.proxy.errors import OverloadedError, UpstreamError
-from nncache.proxy.existing_path import PathProbe
 from nncache.proxy.identity import rpc_user_of_head
 from nncache.proxy.messages import Decorate, RequestHead, SettledReply, nothing_to_settle
-from nncache.proxy.ports import Clock, CoverageSignal, NameNodeQueries, Stream
 
 _log = logging.getLogger(__name__)
 

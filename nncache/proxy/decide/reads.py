@@ -11,12 +11,14 @@ from nncache.cache.decisions import Conclusion, Decision, Fetch, Forward, Join, 
 from nncache.cache.entries import Hit, Ticket
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import StatusRequest
+from nncache.proxy.admission import Lease
 from nncache.proxy.cache_status import ForwardReason
+from nncache.proxy.clients.request import InFlight
 from nncache.proxy.credentials import Credential
+from nncache.proxy.decide.flights import Flight, FlightResult, Flights
+from nncache.proxy.decide.ports import Clock, CoverageSignal
 from nncache.proxy.errors import ProxyError
-from nncache.proxy.flights import Flight, FlightResult, Flights
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.ports import Clock, CoverageSignal, Lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ ReadAnswer: TypeAlias = FromMemory | Collapsed | FromNameNode | Unanswered | Pas
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(InFlight):
     """A question that was put to the NameNode for a request; perhaps before the ordinary path had that."""
 
     flight: Flight

@@ -11,8 +11,8 @@ from nncache.proxy.clients.response import reset
 from nncache.proxy.messages import CallEnded, RequestHead
 from nncache.proxy.upstream import direct_exchange
 from nncache.proxy.upstream.client import Upstream
+from tests.proxy.decide.test_direct_fills import ASK, GONE, OTHER
 from tests.proxy.direct_fixture import HEAD, LIST, LISTED, Held, direct, direct_fixture, under_way
-from tests.proxy.test_direct_fills import ASK, GONE, OTHER
 from tests.proxy.wire import (
     STANDBY_REPLY,
     Act,

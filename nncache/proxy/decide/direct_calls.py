@@ -1,14 +1,14 @@
 """Requests that need no task: hits, and reads whose reply comes soon, small and in one piece.
 
 A request is begun here in the turn of the loop in which its head was read. What does not go smoothly is for
-`nncache.proxy.front_end`, with all that was found out and sent: nothing is read, decided or asked a second time.
+`nncache.proxy.decide.front_end`, with all that was found out and sent: nothing is read, decided or asked a second time.
 """
 
 import asyncio
 import logging
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, assert_never
+from functools import partial
+from typing import TYPE_CHECKING, Final, assert_never
 
 from nncache.cache.decisions import Fetch, Forward, Join, Serve, Wait
 from nncache.cache.metadata_cache import MetadataCache
@@ -17,30 +17,28 @@ from nncache.hadoop.targets import is_webhdfs
 from nncache.net.shares import holder_of
 from nncache.proxy.cache_status import ForwardReason, why_not_asked
 from nncache.proxy.clients.error_replies import bug_reply
-from nncache.proxy.clients.request import Request
+from nncache.proxy.clients.request import CallUnderWay, Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.flights import Flight
+from nncache.proxy.decide.flights import Flight
+from nncache.proxy.decide.ports import Clock
+from nncache.proxy.decide.reads import Asked, FromMemory, from_namenode
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.ports import Clock
 from nncache.proxy.reading import Reading, read_request
-from nncache.proxy.reads import Asked, FromMemory, from_namenode
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, operation_name
 from nncache.proxy.upstream.client import Upstream
-from nncache.proxy.upstream.direct_exchange import Begun, DirectExchange
+from nncache.proxy.upstream.direct_exchange import Begun, DirectExchange, ReplyReader
 
 if TYPE_CHECKING:
-    from nncache.proxy.front_end import FrontEnd
+    from nncache.proxy.decide.front_end import FrontEnd
 
 _log = logging.getLogger(__name__)
-
-_P = ParamSpec("_P")
 
 _LEFT_TO_THE_HANDLER: Final = frozenset({b"authorization", b"expect", b"if-none-match", b"origin", b"prefer"})
 """Request fields that ask for more than one answer at once: a ticket that a NameNode takes only once, an interim reply,
 conditions, a page of another origin."""
 
 
-class DirectCall(ABC):
+class DirectCall(CallUnderWay, ReplyReader):
     """A call under way, for a request whose connection gets the reply.
 
     Attributes:
@@ -81,21 +79,9 @@ class DirectCall(ABC):
         assert exchange is not None
         return exchange
 
-    @abstractmethod
-    def replied(self, reply: UpstreamReply) -> None:
-        """Take the NameNode's reply."""
-
     def unfinished(self) -> None:
         """Leave the rest to the handler."""
         self.request.connection.unfinished()
-
-    @abstractmethod
-    def hand_over(self) -> Begun | Asked:
-        """Return the call in its present state; those who go on with it count it."""
-
-    @abstractmethod
-    def abandon(self) -> None:
-        """Go on, or end, without the client, who is gone."""
 
 
 class PassedOn(DirectCall):
@@ -117,11 +103,9 @@ class PassedOn(DirectCall):
     def replied(self, reply: UpstreamReply) -> None:
         """Pass it on."""
         self._left()
-        is_secure = self.request.connection.is_over_tls
-        made = self._calls.answers.passed_on
-        self._calls.reply(
-            self.request, self._record, made, self._record, reply, self._why, is_secure=is_secure
-        )
+        answers, is_secure = self._calls.answers, self.request.connection.is_over_tls
+        made = partial(answers.passed_on, self._record, reply, self._why, is_secure=is_secure)
+        self._calls.reply(self.request, self._record, made)
 
     def hand_over(self) -> Begun:
         """Return what was sent."""
@@ -142,7 +126,7 @@ class Fill(DirectCall):
     the client's next read finds it.
 
     Invariants:
-        F1  Its question is asked or taken (`nncache.proxy.flights`) exactly once.
+        F1  Its question is asked or taken (`nncache.proxy.decide.flights`) exactly once.
         F2  It is counted exactly once, unless those who go on with it count it.
     """
 
@@ -204,19 +188,14 @@ class Fill(DirectCall):
             return
         result = self._flight.done.result() if self._flight.done.done() else None
         answer = from_namenode(self._asked, self._reply, result)
-        made, is_secure = calls.answers.plain, connection.is_over_tls
-        calls.reply(
-            self.request, record, made, self.request, record, self._reading, answer, is_secure=is_secure
-        )
+        plain, is_secure = calls.answers.plain, connection.is_over_tls
+        made = partial(plain, self.request, record, self._reading, answer, is_secure=is_secure)
+        calls.reply(self.request, record, made)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-
-BegunDirectly: TypeAlias = DirectCall | RawResponse | None
-"""A call whose reply is to come, or the reply; None: it is for the handler."""
 
 
 class DirectCalls:
@@ -241,8 +220,8 @@ class DirectCalls:
         self.under_way = 0
         self.errors = 0
 
-    def begin(self, request: Request) -> BegunDirectly:
-        """Answer a GET without a body, or send the call that it asks for.
+    def begin(self, request: Request) -> DirectCall | RawResponse | None:
+        """Answer a GET without a body, or send the call that it asks for; None: it is for the handler.
 
         An exception is an internal error, and the NameNode has not been asked.
         """
@@ -300,17 +279,10 @@ class DirectCalls:
         self.ended(record, response)
         return response
 
-    def reply(
-        self,
-        request: Request,
-        record: Exchange,
-        make: Callable[_P, RawResponse],
-        *args: _P.args,
-        **named: _P.kwargs,
-    ) -> None:
-        """Count a request, and send the reply that is made of the arguments; an internal error becomes one."""
+    def reply(self, request: Request, record: Exchange, make: Callable[[], RawResponse]) -> None:
+        """Count a request, and send the reply that is made; an internal error becomes one."""
         try:
-            response = make(*args, **named)
+            response = make()
         except Exception as error:  # noqa: BLE001 - the last line of defence: logged, counted, answered
             record.result = Result.FAILED
             response = bug_reply(error)

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from nncache.proxy.clients.response import reset
-from nncache.proxy.direct_calls import DirectCall
+from nncache.proxy.decide.direct_calls import DirectCall
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.upstream import direct_exchange
 from tests.proxy.direct_fixture import (

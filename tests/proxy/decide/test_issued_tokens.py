@@ -5,7 +5,7 @@ import json
 import pytest
 
 from nncache.hadoop.calls import parse_call
-from nncache.proxy.issued_tokens import IssuedTokens
+from nncache.proxy.decide.issued_tokens import IssuedTokens
 from nncache.proxy.messages import RequestHead
 from nncache.proxy.reading import Reading, read_request
 from tests.hadoop.made_credentials import token

@@ -1,0 +1,1 @@
+"""What is done with a request, and with what comes back. (proxy/decide/)"""
