@@ -1,1 +1,1 @@
-"""What WebHDFS clients talk to: what a request is and says here, and its way through `clients`, `decide` and `upstream`."""
+"""What WebHDFS clients talk to: what a request is and says, and its way through `clients`, `decide`, `upstream`."""
