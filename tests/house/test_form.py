@@ -57,8 +57,8 @@ def test_tasks_belong_to_a_group() -> None:
     assert ungrouped == []
 
 
-def test_what_a_test_replaces_in_a_module_is_put_back() -> None:
-    """By `pytest.MonkeyPatch`: what is assigned stays for all tests after it in the process.
+def test_what_a_test_replaces_in_the_product_is_put_back() -> None:
+    """By `pytest.MonkeyPatch`: what is assigned to a module or class stays for all tests after it in the process.
 
     The programs in `broken.py` are started to be broken, and end so.
     """
@@ -67,23 +67,22 @@ def test_what_a_test_replaces_in_a_module_is_put_back() -> None:
         for path in sources("tests")
         if path.name != "broken.py"
         for tree in (parsed(path),)
-        for modules in (_modules(tree),)
+        for imported in (_imported(tree),)
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign)
         for target in node.targets
-        if isinstance(target, ast.Attribute) and ast.unparse(target.value) in modules
+        if isinstance(target, ast.Attribute) and ast.unparse(target.value) in imported
     ]
     assert replaced == []
 
 
-def _modules(tree: ast.Module) -> set[str]:
-    """Return the names that stand for modules of the project."""
+def _imported(tree: ast.Module) -> set[str]:
+    """Return the names that are imported from the product."""
     return {
         each.asname or each.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("nncache")
         for each in node.names
-        if (ROOT / node.module.replace(".", "/") / f"{each.name}.py").exists()
     }
 
 
