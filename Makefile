@@ -115,7 +115,7 @@ bench-pollers: $(READY) ## The same with 10,000 pollers in steady state, then wi
 		$(BIN)/python bench/run_pollers.py $(STEADY) --edits-source $(EDITS) --workload many_callers --modes nncache \
 		&& exit $$short
 
-bench-http: $(READY) ## Measure what a request costs by its shape, beside nginx and HAProxy (about 10 minutes; apt-get install wrk nginx-light haproxy)
+bench-http: $(READY) ## Measure what a request costs by its shape, beside nginx and HAProxy (about 15 minutes; apt-get install wrk nginx-light haproxy)
 	$(BIN)/python -m nncache.bench.request_cost
 
 bench-secure: $(READY) ## Measure what an answer from memory costs with a cookie, a token and over TLS, beside nginx with TLS (about 3 minutes; apt-get install wrk nginx-light krb5-kdc)
