@@ -251,14 +251,16 @@ def _times_of(ident: int, native_id: int) -> Iterator[Callable[[], ThreadTimes]]
     """
     cpu_clock = time.pthread_getcpuclockid(ident)
     with ExitStack() as close:
-        schedstat = None  # not Linux, or a kernel without CONFIG_SCHED_INFO
+        schedstat = -1  # not Linux, or a kernel without CONFIG_SCHED_INFO
         with suppress(OSError):
             path = Path(f"/proc/self/task/{native_id}/schedstat")
-            schedstat = close.enter_context(path.open("rb", buffering=0))
+            schedstat = close.enter_context(path.open("rb", buffering=0)).fileno()
 
         def times() -> ThreadTimes:
-            counted = os.pread(schedstat.fileno(), _SCHEDSTAT_BYTES, 0).split() if schedstat else ()
-            waited_s = int(counted[1]) / 1e9 if len(counted) > 1 else 0.0
+            try:
+                waited_s = int(os.pread(schedstat, _SCHEDSTAT_BYTES, 0).split()[1]) / 1e9
+            except (OSError, ValueError, IndexError):
+                waited_s = 0.0
             return ThreadTimes(time.clock_gettime(cpu_clock), waited_s)
 
         yield times
