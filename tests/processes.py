@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from nncache.testbed.ports import PortLease
+from tests.patience import HANG_S
 
 Running: TypeAlias = AbstractContextManager[subprocess.Popen[bytes]]
 """A process for as long as it is entered."""
@@ -52,7 +53,7 @@ def said(*words: str) -> str:
 
 def fetched(address: str, target: str, times: int = 1) -> list[tuple[int, str, str]]:
     """Return status, `Cache-Status` and body of each answer on one connection; nothing when nobody is there."""
-    connection = http.client.HTTPConnection(address, timeout=5)
+    connection = http.client.HTTPConnection(address, timeout=HANG_S)
     replies = []
     try:
         for _ in range(times):

@@ -247,9 +247,10 @@ def test_the_logs_of_requests_follow_logrotate(tmp_path: Path) -> None:
             time.sleep(0.05)  # written within a moment; asked again until the deadline of the test
 
     with running("proxy", "--config", str(file), log=log) as process:
-        while not fetched(listen, "/first"):
+        while not any("no-active-namenode" in body for _, _, body in fetched(admin, "/ready")):
             assert process.poll() is None, log.read_text()
             time.sleep(0.05)  # asked again until the deadline of the test
+        fetched(listen, "/first")
         assert fetched(admin, "/explain?path=/x")[0][0] == 200
         wait_for("start", "request-refused", "page-called")
         for path in (access, audit):
