@@ -59,7 +59,9 @@ SERVERS: Final = {
     Shape.ALONE: (Name.NAMENODE, Name.NGINX, Name.NNCACHE),
 }
 """The servers that are loaded in each shape, in turn."""
-AT_THE_NAMENODE: Final = (Shape.FORWARDED, Shape.OUTSIDE, Shape.MISS, Shape.ALONE)
+WITHOUT_A_CACHE: Final = (Shape.FORWARDED, Shape.OUTSIDE, Shape.ALONE)
+"""Shapes of which no reply is kept: nginx is measured without a cache."""
+AT_THE_NAMENODE: Final = (*WITHOUT_A_CACHE, Shape.MISS)
 """Shapes in which each request reaches the NameNode."""
 CONNECTIONS: Final = {
     Shape.REPEATED: 64,
@@ -143,7 +145,7 @@ def main(seconds: int, rounds: int, warm_up: int, only: str) -> Result:
             idle_bytes = {name: bytes_per_connection(cached[name]) for name in (Name.NGINX, Name.NNCACHE)}
         for shape in shapes:
             often = 10 if shape in (Shape.REPEATED, Shape.REPEATED_BY_MANY) else 5
-            targets = forwarded if shape in AT_THE_NAMENODE else cached
+            targets = forwarded if shape in WITHOUT_A_CACHE else cached
             found += _rounds(shape, [targets[name] for name in SERVERS[shape]], rounds or often, seconds)
     return Result(
         figures=judge(found, idle_bytes),
