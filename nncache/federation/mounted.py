@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from nncache.federation.routing import namespace_of, namespace_of_head
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.connection import KnownHeads
-from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.request import CallUnderWay, Handler, Request
-from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.response import RawResponse, error_reply
 from nncache.proxy.clients.server import Direct
 from nncache.proxy.errors import ClientError
 from nncache.proxy.traffic import Exchange, Traffic, result_of

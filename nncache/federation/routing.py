@@ -8,11 +8,10 @@ another one (docs/decisions/0024).
 from collections.abc import Iterator
 from typing import Final
 
-from nncache.hadoop.calls import PREFIX, Call, parse_call
+from nncache.hadoop.calls import PREFIX, WHAT_IS_SERVED, Call, is_webhdfs, parse_call
 from nncache.hadoop.mounts import MountTable
 from nncache.hadoop.operations import Effect
 from nncache.hadoop.paths import InvalidPathError, canonical, decode_target_path, has_dot_segments
-from nncache.hadoop.targets import WHAT_IS_SERVED, is_webhdfs
 from nncache.proxy.errors import (
     AcrossNamespacesError,
     ClientError,

@@ -17,6 +17,7 @@ from nncache.hadoop.operations import Operation, operation
 from nncache.hadoop.paths import (
     InvalidPathError,
     canonical,
+    decode_escapes,
     decode_loosely,
     decode_target_path,
     has_dot_segments,
@@ -44,6 +45,13 @@ _DOAS: Final = "doas"
 _PLAIN_NAMES: Final = frozenset({"op", "user.name", _DOAS, "delegation"})
 _USER_NAMES: Final = frozenset({"user.name", _DOAS})
 _PLAIN_VALUE: Final = re.compile(r"[A-Za-z0-9._$@/:-]+")
+_UTF16_ESCAPE = re.compile("%u", re.IGNORECASE)
+"""`%u002e` is a dot to a NameNode, and `/webhdfs/v1/%u002e%u002e/%u002e%u002e/jmx` its `/jmx` (Hadoop 3.5.0)."""
+WHAT_IS_SERVED: Final = (
+    "only /webhdfs/v1 is served here, and /v1/events and /v1/registry where they are on; "
+    "the status page and the metrics are on the admin port"
+)
+"""Said of any other address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,3 +233,33 @@ def _loose_query(query: str) -> tuple[Mapping[str, tuple[str, ...]], bool]:
 
 def _form_decode(text: str) -> str:
     return percent_decode(text.replace("+", " "))
+
+
+def is_webhdfs(target: str) -> bool:
+    """Whether a raw target lies below `/webhdfs`, in the eyes of every server that may read it.
+
+    A NameNode serves other things on the same port (/jmx, /conf, /logs, /imagetransfer): there must be no way to them.
+    Origin-form or absolute-form. One that resolves `..`, encoded or not, before or after it collapses empty
+    segments or drops path parameters, stays below `/webhdfs` at every step.
+    """
+    if target.startswith("/webhdfs/") and "%" not in target and "/.." not in target:  # nearly always
+        return True
+    absolute = ABSOLUTE_FORM.match(target)
+    spelled = re.split("[?#]", target[absolute.end() if absolute else 0 :], maxsplit=1)[0]
+    if not spelled.startswith("/") or _UTF16_ESCAPE.search(spelled):
+        return False
+    path = decode_escapes(spelled.encode("utf-8", "surrogateescape"))
+    if not (path == b"/webhdfs" or path.startswith(b"/webhdfs/")):
+        return False
+    depth = 0
+    for segment in path.split(b"/")[1:] if b"/.." in path else ():
+        match segment.partition(b";")[0]:
+            case b"" | b".":
+                pass  # some readers count it, some do not: the fewer levels, the earlier `..` leaves
+            case b"..":
+                depth -= 1
+                if depth == 0:
+                    return False
+            case _:
+                depth += 1
+    return True

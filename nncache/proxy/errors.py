@@ -1,6 +1,6 @@
 """What can go wrong in this room, by whose fault it is.
 
-Each error knows the reply that it becomes; only `proxy/clients/error_replies.py` writes that reply.
+Each error knows the reply that it becomes; only `proxy/clients/response.py` writes that reply.
 A RemoteException of the NameNode is not an error here: it is a reply, passed on byte for byte.
 The Java class names are those that Hadoop's own WebHDFS client unwraps: a RetriableException makes it
 ask again by itself, hence it is used only where asking again is safe (RetryPolicies, Hadoop 3.5.0).

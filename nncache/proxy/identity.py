@@ -1,18 +1,186 @@
-"""Who asks, as far as the NameNode would tell callers apart."""
+"""Who asks: what authenticates a request, and how a NameNode would tell callers apart.
+
+The NameNode authenticates; nncache remembers that it has accepted exactly these bytes. A reply proves its credential
+only where it says nothing of another one: `docs/decisions/0018` has the rules and what each of them prevents.
+"""
 
 import hashlib
+import re
 from collections.abc import Iterable
-from typing import Final
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from enum import Enum
+from math import inf
+from typing import Final, TypeAlias
 
 from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.calls import Call, PlainArguments, StatusRequest, parse_plain
+from nncache.hadoop.credentials import (
+    COOKIE_NAME,
+    SIMPLE,
+    AuthCookie,
+    DelegationToken,
+    parse_auth_cookie,
+    parse_cancelled_token,
+    parse_delegation_token,
+)
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.hadoop.users import is_user_name, read_claimed_user
-from nncache.proxy.credentials import Credential, claimed_user, is_authenticated_by_fields
 from nncache.proxy.messages import Header, RequestHead
+
+_CANCEL: Final = "CANCELDELEGATIONTOKEN"
+
+_SHOWN_CHARS: Final = 64  # of the user whom a credential names
+
+MARGIN_S: Final = 2.0
+"""By which a proof ends before its credential: `Date` counts whole seconds and is kept for one (Jetty)."""
+
+_OF_NO_CREDENTIAL: Final = re.compile(rb'hadoop\.auth=(?:"?u=[^&;"]*&p=[^&;"]*&t=simple&|(?:"")?(?:;|$))')
+"""A cookie that a NameNode makes for `user.name`, or with which it takes one back."""
 
 _MAX_CLAIM_CHARS: Final = 64
 """A longer claim is known by its digest: it may stay for as long as the window of a two-step write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """One cookie or one delegation token, by its digest.
+
+    Attributes:
+        name: tells it apart from every other one; holds nothing of which it can be made again.
+        claims: the user that it names. Only the NameNode's acceptance makes that true.
+        ends_at_ms: when it ends by itself, in milliseconds of Unix time of the NameNode's clock.
+    """
+
+    name: str
+    claims: str
+    ends_at_ms: int
+
+
+class Unclear(Enum):
+    """Why it is not certain what authenticates a request."""
+
+    UNCLEAR = "unclear"
+    """Several credentials, or one that only its NameNode can read: the call passes through, without a trace."""
+
+
+Authentication: TypeAlias = Credential | Unclear | None
+"""None: what the request says by itself, in `user.name` and `doas`."""
+
+
+def authentication_of(plain: StatusRequest, headers: Iterable[Header]) -> Authentication:
+    """Say what authenticates a plain read; `Authorization` is seen to before (`nncache.proxy.reading`)."""
+    cookies = [value for name, value in headers if name.lower() == b"cookie"]
+    cookie = _auth_cookie(cookies) if cookies else None
+    if cookie is Unclear.UNCLEAR:
+        return cookie
+    if plain.delegation is not None:
+        # A NameNode goes by the token alone (3.4.1 and 3.5.0): other credentials may be meant for another release.
+        if cookie is not None or plain.user_name is not None or plain.doas is not None:
+            return Unclear.UNCLEAR
+        token = parse_delegation_token(plain.delegation)
+        if token is None:
+            return Unclear.UNCLEAR
+        return Credential(token_name(token), token.owner, token.max_date_ms)
+    if cookie is None or cookie.kind == SIMPLE:
+        return None
+    # All of the fields: how a parser reads the cookie may depend on the other fields.
+    digest = hashlib.sha256(b"\0".join(cookies)).hexdigest()
+    return Credential(_name("cookie", digest, cookie.user), cookie.user, cookie.ends_at_ms)
+
+
+def token_name(token: DelegationToken) -> str:
+    """Return the name of a delegation token's credential."""
+    return _name("token", token.fingerprint, token.owner)
+
+
+def _name(kind: str, digest: str, user: str) -> str:
+    """Return a credential's name; the digest alone tells it apart, and the user is for who reads it."""
+    return f"{kind}={digest}\0claims={user[:_SHOWN_CHARS]}" if user.isprintable() else f"{kind}={digest}"
+
+
+def cancelled_tokens(call: Call) -> tuple[DelegationToken, ...]:
+    """Return the tokens that a call cancels if it is carried out, read as loosely as a NameNode does."""
+    if _CANCEL not in {value.upper() for value in call.arguments.get("op", ())}:
+        return ()
+    tokens = map(parse_cancelled_token, call.arguments.get("token", ()))
+    return tuple(token for token in tokens if token is not None)
+
+
+def cancelled_by(call: Call) -> tuple[str, ...]:
+    """Return the names of the tokens that a call cancels if it is carried out."""
+    return tuple(map(token_name, cancelled_tokens(call)))
+
+
+def claimed_user(headers: Iterable[Header]) -> str | None:
+    """Return whom the authentication cookie of any request names; None without one. It proves nothing."""
+    cookies = [value for name, value in headers if name.lower() == b"cookie"]
+    cookie = _auth_cookie(cookies) if cookies else None
+    return cookie.user if isinstance(cookie, AuthCookie) and cookie.kind != SIMPLE else None
+
+
+def is_authenticated_by_fields(headers: Iterable[Header]) -> bool:
+    """Whether header fields may say who makes a request, and not (only) its target."""
+    cookies = []
+    for name, value in headers:
+        match name.lower():
+            case b"authorization":
+                return True
+            case b"cookie":
+                cookies.append(value)
+            case _:
+                pass
+    cookie = _auth_cookie(cookies) if cookies else None
+    return cookie is Unclear.UNCLEAR or (cookie is not None and cookie.kind != SIMPLE)
+
+
+def proven_for_s(authentication: Credential | None, headers: Iterable[Header]) -> float | None:
+    """Say for how many seconds from now a 200 or true 404 proves who asked, at most; None: it proves nothing.
+
+    With a credential no `Set-Cookie` may come: it tells that another one was accepted, or that this one ends unless it
+    is renewed (`token.max-inactive-interval`). Without one, a cookie that names another way than `simple` tells that
+    something was accepted which nncache does not know. How long a credential lives is measured by the NameNode's own
+    clock, in `Date` of this very reply (RFC 9110, section 6.6.1).
+    """
+    cookies = [value for name, value in headers if name.lower() == b"set-cookie"]
+    if authentication is None:
+        return inf if all(map(_is_of_no_credential, cookies)) else None
+    if cookies:
+        return None
+    now_s = _date_s(headers)
+    if now_s is None:
+        return None
+    left_s = authentication.ends_at_ms / 1000 - now_s - MARGIN_S
+    return left_s if left_s > 0 else None
+
+
+def _auth_cookie(cookies: list[bytes]) -> AuthCookie | Unclear | None:
+    """Return the one authentication cookie among the values of `Cookie` fields."""
+    mentions = sum(value.lower().count(COOKIE_NAME) for value in cookies)
+    if mentions == 0:
+        return None
+    if mentions > 1:
+        return Unclear.UNCLEAR
+    for value in cookies:
+        for pair in value.split(b";"):
+            name, _, text = pair.strip(b" \t").partition(b"=")
+            if name == COOKIE_NAME:
+                return parse_auth_cookie(text) or Unclear.UNCLEAR
+    return Unclear.UNCLEAR  # in another case, or where another parser may find it and this one does not
+
+
+def _is_of_no_credential(value: bytes) -> bool:
+    """Whether what a NameNode sets is no authentication cookie, or one that names no credential."""
+    return _OF_NO_CREDENTIAL.match(value) is not None or COOKIE_NAME not in value.lower()
+
+
+def _date_s(headers: Iterable[Header]) -> float | None:
+    """Return the latest time that a reply names as its own (a NameNode says it twice); None if that is not clear."""
+    dates = [value for name, value in headers if name.lower() == b"date"]
+    try:
+        return max(parsedate_to_datetime(date.decode("ascii")).timestamp() for date in dates)
+    except ValueError:  # none, or one that is no date
+        return None
 
 
 def caller_of(plain: StatusRequest, credential: Credential | None, peer: str) -> Caller:

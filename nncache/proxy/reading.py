@@ -1,9 +1,12 @@
-"""What a request is, before the cache is asked.
+"""What a request is, and how far the cache may take part in it, before the cache is asked.
 
 Pure. It is read in one place, no matter what says who asks: the request itself, a delegation token, or the proxy.
 """
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 from math import inf
 from typing import Final
@@ -12,13 +15,76 @@ from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.calls import MAX_QUERIES, Call, StatusRequest, may_be_remembered, parse_call, parse_plain
 from nncache.net.http1.head import HARMLESS_FIELDS, MAX_BLOCK_BYTES
 from nncache.proxy.admission import Admitted, Lease
-from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
-from nncache.proxy.credentials import Credential, Unclear, authentication_of
 from nncache.proxy.headers import encode_fields, end_to_end_of_request, forwarded_for, request_headers
-from nncache.proxy.identity import caller_of, claimed_caller
+from nncache.proxy.identity import Credential, Unclear, authentication_of, caller_of, claimed_caller
 from nncache.proxy.messages import Headers, RequestHead
 
+_ODD_HEADERS = frozenset(
+    {
+        b"authorization",  # SPNEGO: the credential is not in the target
+        b"expect",  # 100-continue announces a body
+        b"origin",  # hadoop.http.cross-origin.enabled answers it with headers of its own
+        b"proxy-authorization",  # a credential again
+        b"transfer-encoding",  # a body
+    }
+)
+_JSON_RANGES = frozenset({b"*/*", b"application/*", b"application/json"})
+_MAX_MEDIA_RANGES = 100  # with their parameters; a browser sends ten
+_OF_NO_WEIGHT = re.compile(rb"q\s*=\s*0(\.0*)?")
 _NEVER: Final = Caller("")
+
+
+class CacheDirective(Enum):
+    """How far the cache may take part in a read."""
+
+    ORDINARY = "ordinary"
+    """Answer from memory, or ask and keep the answer."""
+    REFRESH = "refresh"
+    """Ask the NameNode, and keep its answer (RFC 9111, section 5.2.1.4, no-cache)."""
+    NO_TRACE = "no-trace"
+    """Pass the call through; it neither reads nor fills the cache."""
+
+
+def cache_directive_of(headers: Iterable[tuple[bytes, bytes]]) -> CacheDirective:
+    """Return the cache directive of the raw headers of a plain read.
+
+    Whatever could make a NameNode answer in another way leaves the cache out of it; cookies are `authentication_of`'s.
+    `Pragma: no-cache` counts only without `Cache-Control` (RFC 9111, section 5.4).
+    """
+    directives: set[bytes] = set()
+    says_cache_control = pragma_no_cache = False
+    for raw_name, value in headers:
+        name = raw_name.lower()
+        if name in _ODD_HEADERS:
+            return CacheDirective.NO_TRACE
+        match name:
+            case b"content-length" if value.strip() != b"0":
+                return CacheDirective.NO_TRACE
+            case b"accept" if not _accepts_json(value):
+                return CacheDirective.NO_TRACE  # Hadoop answers 500 to `Accept: text/xml`
+            case b"cache-control":
+                says_cache_control = True
+                directives.update(directive.strip().lower() for directive in value.split(b","))
+            case b"pragma":
+                pragma_no_cache |= b"no-cache" in value.lower()
+            case _:
+                pass
+    if b"no-store" in directives:
+        return CacheDirective.NO_TRACE
+    if directives & {b"no-cache", b"max-age=0"} or (pragma_no_cache and not says_cache_control):
+        return CacheDirective.REFRESH
+    return CacheDirective.ORDINARY
+
+
+def _accepts_json(value: bytes) -> bool:
+    """Whether JSON is among the media ranges of an `Accept` header (RFC 9110, section 12.5.1), as far as it is read."""
+    if value.count(b",") + value.count(b";") > _MAX_MEDIA_RANGES:
+        return False
+    for element in value.lower().split(b","):
+        media_range, *parameters = (part.strip() for part in element.split(b";"))
+        if media_range in _JSON_RANGES and not any(map(_OF_NO_WEIGHT.fullmatch, parameters)):
+            return True
+    return not value.strip()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -15,9 +15,8 @@ from nncache.hadoop.proxy_users import refusal
 from nncache.hadoop.users import is_user_name
 from nncache.net.log_throttle import ThrottledLog
 from nncache.proxy.admission import CHALLENGE, TAKEN_BACK, WEBHDFS, Admitted, ByToken
-from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.request import Request
-from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.response import RawResponse, error_reply
 from nncache.proxy.decide.ports import Admission, Rejected
 from nncache.proxy.errors import BadTicketError, ClientError, NotJudgedError, ProxyError, UnauthenticatedError
 from nncache.proxy.messages import Header, Headers

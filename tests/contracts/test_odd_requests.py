@@ -10,10 +10,9 @@ import pytest
 
 from nncache.hadoop.calls import PREFIX, parse_call
 from nncache.hadoop.changes import changes_of_event
-from nncache.hadoop.effects import ExistingPath, effects_of_call
+from nncache.hadoop.effects import ExistingPath, effects_of_call, outcome_of
 from nncache.hadoop.events import Event
 from nncache.hadoop.filestatus import render_missing
-from nncache.hadoop.outcomes import outcome_of
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.testbed import Cluster
 from tests.cluster import make_directory

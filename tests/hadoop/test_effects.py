@@ -10,6 +10,7 @@ from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.effects import (
     LEFT_TO_EVENTS,
     NO_EFFECT,
+    CallOutcome,
     Effects,
     ExistingPath,
     effects_of_call,
@@ -28,7 +29,6 @@ from nncache.hadoop.events import (
 )
 from nncache.hadoop.filestatus import FileType
 from nncache.hadoop.operations import OPERATIONS, Effect, Operation
-from nncache.hadoop.outcomes import CallOutcome
 from tests.hadoop.footprints import EC, HARMLESS, ZONE, metadata, shown, stale
 
 V1 = "/webhdfs/v1"

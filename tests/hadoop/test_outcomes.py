@@ -3,7 +3,7 @@
 import pytest
 
 from nncache.hadoop.calls import PREFIX, parse_call
-from nncache.hadoop.outcomes import CallOutcome, outcome_of
+from nncache.hadoop.effects import CallOutcome, outcome_of
 
 TRUE, FALSE = b'{"boolean":true}', b'{"boolean":false}'
 

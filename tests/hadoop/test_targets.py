@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.hadoop.targets import is_webhdfs
+from nncache.hadoop.calls import is_webhdfs
 
 
 @pytest.mark.parametrize(

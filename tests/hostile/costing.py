@@ -18,7 +18,7 @@ from nncache.proxy.decide.direct_calls import DirectCalls
 from nncache.proxy.decide.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.upstream.exchange import encode_request
+from nncache.proxy.upstream.namenode_protocol import encode_request
 from tests.hostile.fuzzing.transport import DeafTransport
 from tests.house.tree import ROOT
 from tests.proxy.doubles import FakeClock, make_cache

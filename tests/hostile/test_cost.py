@@ -29,9 +29,8 @@ from nncache.hadoop.change import (
     Touched,
     Vanished,
 )
-from nncache.hadoop.effects import ExistingPath, effects_of_call
+from nncache.hadoop.effects import CallOutcome, ExistingPath, effects_of_call
 from nncache.hadoop.globs import GlobSet
-from nncache.hadoop.outcomes import CallOutcome
 from nncache.hadoop.paths import InvalidPathError
 from nncache.invalidation.publisher.digest import Digest
 from nncache.invalidation.publisher.relevance import concerns
@@ -273,10 +272,8 @@ MODULES: Final = (
     "nncache.cache.metadata_cache",
     "nncache.cache.explanation",
     "nncache.invalidation.publisher.relevance",
-    "nncache.net.http1.head_buffer",
-    "nncache.hadoop.targets",
     "nncache.net.http1.head",
-    "nncache.proxy.cache_directives",
+    "nncache.proxy.reading",
 )
 """Where what a request says is read."""
 

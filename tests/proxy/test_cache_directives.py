@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
+from nncache.proxy.reading import CacheDirective, cache_directive_of
 
 
 @pytest.mark.parametrize(

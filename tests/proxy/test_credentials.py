@@ -5,7 +5,7 @@ from math import inf
 import pytest
 
 from nncache.hadoop.calls import StatusRequest, parse_call, parse_plain
-from nncache.proxy.credentials import (
+from nncache.proxy.identity import (
     MARGIN_S,
     Authentication,
     Credential,

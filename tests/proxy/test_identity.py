@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from nncache.hadoop.calls import StatusRequest, parse_call, parse_plain
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.proxy.credentials import Credential
-from nncache.proxy.identity import caller_of, claimed_caller, rpc_user_of, rpc_user_of_head
+from nncache.proxy.identity import Credential, caller_of, claimed_caller, rpc_user_of, rpc_user_of_head
 from nncache.proxy.messages import RequestHead
 from tests.hadoop.made_credentials import cookie
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nncache.proxy.headers import encode_fields
+from nncache.proxy.headers import SecureCookies, encode_fields
 from nncache.proxy.messages import Header, WireFields
-from nncache.proxy.secure_cookies import SecureCookies
 from nncache.testbed.certificates import Authority
 from tests.proxy.direct_fixture import direct_fixture
 from tests.proxy.doubles import DIRECTORY

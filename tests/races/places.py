@@ -83,7 +83,6 @@ FORWARD: Final = (
     "proxy.upstream.exchange",
     "proxy.upstream.namenode_protocol",
     "proxy.upstream.pool",
-    "proxy.upstream.permits",
     "proxy.clients.body",
     "proxy.clients.response",
 )

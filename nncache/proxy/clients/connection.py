@@ -17,13 +17,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from nncache.net.balancers.balancers import Balancers
-from nncache.net.http1.head import Fault, Head, HeadError, read_head
-from nncache.net.http1.head_buffer import HeadBuffer, is_one_head
+from nncache.net.http1.head import Fault, Head, HeadBuffer, HeadError, is_one_head, read_head
 from nncache.proxy.clients.body import RequestBody
-from nncache.proxy.clients.error_replies import raw_error_reply
 from nncache.proxy.clients.per_request_fields import value_in
 from nncache.proxy.clients.request import CallUnderWay, HeldAnswer, Request
-from nncache.proxy.clients.response import RawResponse, reset
+from nncache.proxy.clients.response import RawResponse, raw_error_reply, reset
 from nncache.proxy.errors import (
     ClientError,
     ClientGoneError,

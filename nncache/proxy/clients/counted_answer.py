@@ -2,9 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.request import Request
-from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.response import RawResponse, error_reply
 from nncache.proxy.errors import MethodNotAllowedError, ProxyError
 from nncache.proxy.traffic import Exchange, Result, Traffic, result_of
 

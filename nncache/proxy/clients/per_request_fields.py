@@ -1,7 +1,7 @@
 """Header fields that differ from request to request and change no answer.
 
 Two heads that are equal without them are the same question to cache and NameNode: nothing in
-`nncache.proxy.cache_directives`, `nncache.proxy.identity` or `nncache.net.http1.head` reads one of them but to
+`nncache.proxy.reading`, `nncache.proxy.identity` or `nncache.net.http1.head` reads one of them but to
 count and measure it, and a NameNode makes nothing of them (`tests/contracts/test_per_request_fields.py`). Where the
 client's address changes an answer, with `doas`, no head is kept (`nncache.proxy.reading`).
 """

@@ -1,7 +1,13 @@
-"""A reply to a client, written as it is given (guarantee Verbatim): no `Server`, `Date` or `Content-Type` is added."""
+"""A reply to a client, written as it is given (guarantee Verbatim): no `Server`, `Date` or `Content-Type` is added.
+
+Here alone an error becomes a reply. WebHDFS clients read it from a JSON `RemoteException`
+(org.apache.hadoop.hdfs.web.JsonUtil, Hadoop 3.5.0), so the proxy's own errors have that form as well.
+"""
 
 import asyncio
 import fcntl
+import json
+import logging
 import socket
 import struct
 import sys
@@ -12,9 +18,12 @@ from typing import Final
 from nncache.net.shares import without_mapping
 from nncache.proxy.clients.patience import Patience
 from nncache.proxy.clients.request import Request
+from nncache.proxy.errors import ProxyError
 from nncache.proxy.headers import encode_fields
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import Headers
+from nncache.proxy.messages import Header, Headers, UpstreamReply
+
+_LOG = logging.getLogger(__name__)
 
 _NO_LIMITS: Final = LimitSettings()  # until the server has said which hold
 _LINGER_OFF = struct.pack("ii", 1, 0)  # close at once, with a reset: struct linger of socket(7)
@@ -23,6 +32,8 @@ KEEP_ALIVE: Final = b"Connection: keep-alive\r\n\r\n"
 """To HTTP/1.0, which takes it for the end otherwise (RFC 9112, section 9.3)."""
 
 _NO_BODY_STATUSES = frozenset({204, 304})  # RFC 9110, section 6.4.1
+_JSON: Header = (b"Content-Type", b"application/json")
+_NOT_STORED: Header = (b"Cache-Control", b"no-cache")
 
 
 class Framing(Enum):
@@ -306,3 +317,48 @@ def peer_of(transport: asyncio.BaseTransport | None) -> str:
     """Return the client's address; "" if it is gone."""
     address = None if transport is None else transport.get_extra_info("peername")
     return without_mapping(address[0]) if address else ""
+
+
+def remote_exception(error: ProxyError) -> bytes:
+    """Render the JSON body that says what went wrong."""
+    name = error.java_class
+    told = {"exception": name.rpartition(".")[2], "javaClassName": name, "message": f"nncache: {error}"}
+    return json.dumps({"RemoteException": told}, separators=(",", ":"), ensure_ascii=False).encode(
+        "utf-8", "replace"
+    )
+
+
+def _fields_of(error: ProxyError) -> Headers:
+    if error.retry_after_s is None:
+        return (_NOT_STORED, _JSON)
+    return (_NOT_STORED, _JSON, (b"Retry-After", b"%d" % error.retry_after_s))
+
+
+def error_reply(error: ProxyError, extra: Headers = ()) -> RawResponse:
+    """Make the reply that an error becomes."""
+    return RawResponse(
+        error.status,
+        error.reason,
+        (*_fields_of(error), *extra),
+        body=remote_exception(error),
+        close=error.closes,
+    )
+
+
+def raw_error_reply(error: ProxyError, *, has_body: bool = True) -> bytes:
+    """Render the same reply for a connection that has no request to handle; it ends the connection."""
+    body = remote_exception(error)
+    fields = (*_fields_of(error), (b"Content-Length", b"%d" % len(body)), (b"Connection", b"close"))
+    line = f"HTTP/1.1 {error.status} {error.reason}\r\n".encode("ascii")
+    return line + encode_fields(fields) + b"\r\n" + (body if has_body else b"")
+
+
+def bug_reply(exc: Exception) -> RawResponse:
+    """Make the reply to a request that met a bug of ours, and log it."""
+    _LOG.error("A bug ended a request", exc_info=exc)
+    return error_reply(ProxyError("internal error; the log of the proxy says more"))
+
+
+def whole_reply(reply: UpstreamReply, fields: Headers, wire: bytes = b"") -> RawResponse:
+    """Make the reply that hands on a NameNode's whole reply, with these header fields."""
+    return RawResponse(reply.status, reason=reply.reason, headers=fields, wire=wire, body=reply.body)

@@ -16,10 +16,9 @@ from nncache.net.listening import listening_socket, where
 from nncache.net.log_throttle import ThrottledLog
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.connection import ClientConnection, KnownHeads
-from nncache.proxy.clients.error_replies import bug_reply, error_reply
 from nncache.proxy.clients.paced_work import Arrivals, PacedWork
 from nncache.proxy.clients.request import CallUnderWay, Handler, Request
-from nncache.proxy.clients.response import RawResponse, peer_of, reset
+from nncache.proxy.clients.response import RawResponse, bug_reply, error_reply, peer_of, reset
 from nncache.proxy.errors import ClientGoneError, ProxyError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
 from nncache.proxy.settings import ProxySettings

@@ -19,9 +19,8 @@ from nncache.proxy.cache_status import (
     shows_path,
 )
 from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
-from nncache.proxy.clients.error_replies import error_reply, whole_reply
 from nncache.proxy.clients.request import Request
-from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.response import RawResponse, error_reply, whole_reply
 from nncache.proxy.decide.issued_tokens import IssuedTokens
 from nncache.proxy.decide.ports import Clock
 from nncache.proxy.decide.reads import (
@@ -35,10 +34,9 @@ from nncache.proxy.decide.reads import (
 )
 from nncache.proxy.decide.waits import Waited
 from nncache.proxy.errors import ProxyError, UnauthenticatedError
-from nncache.proxy.headers import HIT, replayed_headers
+from nncache.proxy.headers import HIT, SecureCookies, replayed_headers
 from nncache.proxy.messages import Header, Headers, UpstreamReply
 from nncache.proxy.reading import Reading
-from nncache.proxy.secure_cookies import SecureCookies
 from nncache.proxy.traffic import Exchange, Result, result_of
 
 _REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from nncache.cache.decisions import Fetch, Forward, Join, Serve, Wait
 from nncache.cache.metadata_cache import MetadataCache
+from nncache.hadoop.calls import is_webhdfs
 from nncache.hadoop.effects import changes_nothing
-from nncache.hadoop.targets import is_webhdfs
 from nncache.net.shares import holder_of
 from nncache.proxy.cache_status import ForwardReason, why_not_asked
-from nncache.proxy.clients.error_replies import bug_reply
 from nncache.proxy.clients.request import CallUnderWay, Request
-from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.response import RawResponse, bug_reply
 from nncache.proxy.decide.flights import Flight
 from nncache.proxy.decide.ports import Clock
 from nncache.proxy.decide.reads import Asked, FromMemory, from_namenode

@@ -17,11 +17,10 @@ from nncache.cache.entries import Ticket
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import StatusRequest
 from nncache.hadoop.errors import HadoopError
-from nncache.proxy.credentials import Credential
 from nncache.proxy.decide.outcomes import file_outcome, outcome_of
 from nncache.proxy.decide.ports import Clock, Fetch, NameNodeQueries
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
-from nncache.proxy.identity import rpc_user_of
+from nncache.proxy.identity import Credential, rpc_user_of
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.upstream.direct_exchange import Begun
 

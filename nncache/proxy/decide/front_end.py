@@ -11,8 +11,7 @@ from types import TracebackType
 from typing import Final, Protocol, Self, assert_never
 
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.hadoop.calls import Call, parse_call
-from nncache.hadoop.targets import WHAT_IS_SERVED, is_webhdfs
+from nncache.hadoop.calls import WHAT_IS_SERVED, Call, is_webhdfs, parse_call
 from nncache.net.http1.conditional import Conditions, conditions_of
 from nncache.proxy.admission import WEBHDFS, Admitted, ByToken
 from nncache.proxy.cache_status import (
@@ -24,9 +23,8 @@ from nncache.proxy.cache_status import (
     shows_path,
     why_not_asked,
 )
-from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.request import Request
-from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.response import RawResponse, error_reply
 from nncache.proxy.decide.answers import Answers
 from nncache.proxy.decide.call_limits import CallLimits, LimitedFetcher
 from nncache.proxy.decide.flights import Flights

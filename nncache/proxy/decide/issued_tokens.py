@@ -17,8 +17,7 @@ from cachetools import TTLCache
 from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.calls import Call
 from nncache.hadoop.credentials import parse_delegation_token
-from nncache.proxy.credentials import cancelled_tokens, token_name
-from nncache.proxy.identity import caller_of
+from nncache.proxy.identity import caller_of, cancelled_tokens, token_name
 from nncache.proxy.messages import RequestHead, SettledReply
 from nncache.proxy.reading import Reading
 

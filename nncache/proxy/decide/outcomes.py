@@ -14,8 +14,8 @@ from nncache.cache.decisions import (
 )
 from nncache.cache.entries import EntryKind, Ticket
 from nncache.cache.replies import Reply
-from nncache.proxy.credentials import Credential, proven_for_s
 from nncache.proxy.headers import replayed_headers
+from nncache.proxy.identity import Credential, proven_for_s
 from nncache.proxy.messages import UpstreamReply
 
 

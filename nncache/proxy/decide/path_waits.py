@@ -20,8 +20,8 @@ from nncache.net.shares import holder_of
 from nncache.proxy.cache_status import Bypass, ForwardReason, shows_path
 from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.clients.connection import ClientConnection
-from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.request import HeldAnswer, Request
+from nncache.proxy.clients.response import error_reply
 from nncache.proxy.decide.answers import Answers
 from nncache.proxy.decide.ports import Clock, Fetch
 from nncache.proxy.decide.reads import (

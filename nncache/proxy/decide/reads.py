@@ -14,10 +14,10 @@ from nncache.hadoop.calls import StatusRequest
 from nncache.proxy.admission import Lease
 from nncache.proxy.cache_status import ForwardReason
 from nncache.proxy.clients.request import InFlight
-from nncache.proxy.credentials import Credential
 from nncache.proxy.decide.flights import Flight, FlightResult, Flights
 from nncache.proxy.decide.ports import Clock, CoverageSignal
 from nncache.proxy.errors import ProxyError
+from nncache.proxy.identity import Credential
 from nncache.proxy.messages import RequestHead, UpstreamReply
 
 

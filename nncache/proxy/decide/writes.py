@@ -29,15 +29,16 @@ from nncache.hadoop.calls import Call
 from nncache.hadoop.change import EverythingUnknown, Footprint
 from nncache.hadoop.effects import (
     UNTOUCHED,
+    CallOutcome,
     ExistingPath,
     changes_nothing,
     effects_of_call,
     opens_window,
+    outcome_of,
     written_path,
 )
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.operations import Effect
-from nncache.hadoop.outcomes import CallOutcome, outcome_of
 from nncache.hadoop.paths import ROOT
 from nncache.hadoop.redirects import second_step_paths
 from nncache.hadoop.rpc.user import RpcUser
@@ -45,11 +46,10 @@ from nncache.net.log_throttle import ThrottledLog
 from nncache.net.shares import holder_of
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.credentials import cancelled_by
 from nncache.proxy.decide.existing_path import PathProbe
 from nncache.proxy.decide.ports import Clock, CoverageSignal, NameNodeQueries, Stream
 from nncache.proxy.errors import OverloadedError, UpstreamError
-from nncache.proxy.identity import rpc_user_of_head
+from nncache.proxy.identity import cancelled_by, rpc_user_of_head
 from nncache.proxy.messages import Decorate, RequestHead, SettledReply, nothing_to_settle
 
 _log = logging.getLogger(__name__)

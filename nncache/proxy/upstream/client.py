@@ -16,7 +16,7 @@ from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError, ReplyTooLargeError
-from nncache.proxy.headers import reply_headers
+from nncache.proxy.headers import SecureCookies, reply_headers
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import (
     CallSent,
@@ -28,10 +28,10 @@ from nncache.proxy.messages import (
     UpstreamReply,
     nothing_to_settle,
 )
-from nncache.proxy.secure_cookies import SecureCookies
 from nncache.proxy.upstream.direct_exchange import Begun, DirectExchange, ReplyReader, SentCall
-from nncache.proxy.upstream.exchange import Exchange, encode_request
+from nncache.proxy.upstream.exchange import Exchange
 from nncache.proxy.upstream.failover import FailoverClient, UpstreamCall, UpstreamResponse
+from nncache.proxy.upstream.namenode_protocol import encode_request
 from nncache.proxy.upstream.pool import Connections
 from nncache.proxy.upstream.service_login import ServiceLogin
 

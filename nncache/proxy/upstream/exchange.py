@@ -22,8 +22,8 @@ from nncache.proxy.errors import (
     UpstreamCutError,
     UpstreamTimeoutError,
 )
-from nncache.proxy.headers import encode_fields
 from nncache.proxy.messages import Headers, RequestHead
+from nncache.proxy.upstream.namenode_protocol import encode_request
 from nncache.proxy.upstream.pool import Connection
 
 _log = logging.getLogger(__name__)
@@ -32,26 +32,6 @@ _BODY_HOLD_S: Final = 0.1  # what a NameNode needs to answer a head, with room
 _BROKEN: Final = (ReplyError, ChunksError, OSError)
 _CONTINUE = 100
 _SWITCHING_PROTOCOLS = 101
-
-
-def encode_request(head: RequestHead, *, host: str, chunked: bool) -> bytes:
-    """Write a request's head as it goes on the wire: the target byte for byte, the fields in their order.
-
-    Args:
-        head: what to send.
-        host: the `Host` of a request that has none (HTTP/1.0).
-        chunked: a body of unknown length follows.
-    """
-    line = f"{head.method} {head.target} HTTP/1.1\r\n".encode("utf-8", "surrogateescape")
-    if head.wire and not chunked:
-        return line + head.wire
-    parts = [line, encode_fields(head.headers)]
-    if not any(name.lower() == b"host" for name, _ in head.headers):
-        parts.append(b"Host: %b\r\n" % host.encode("idna"))
-    if chunked:
-        parts.append(b"Transfer-Encoding: chunked\r\n")
-    parts.append(b"\r\n")
-    return b"".join(parts)
 
 
 class Exchange:

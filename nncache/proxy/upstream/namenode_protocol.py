@@ -8,8 +8,10 @@ from typing import Final, cast
 
 from nncache.net.http1.body import Body
 from nncache.net.http1.chunks import ChunksError
-from nncache.net.http1.head_buffer import HeadBuffer
+from nncache.net.http1.head import HeadBuffer
 from nncache.net.http1.reply import UNTIL_END, ReplyError, ReplyHead, read_reply_head, read_whole_reply
+from nncache.proxy.headers import encode_fields
+from nncache.proxy.messages import RequestHead
 
 MAX_HEAD_BYTES: Final = 1024 * 1024
 """A Location repeats a target of up to 64 KiB, percent-encoded."""
@@ -17,6 +19,26 @@ MAX_HEAD_BYTES: Final = 1024 * 1024
 _HEAD_END: Final = b"\r\n\r\n"
 MAX_FIELDS: Final = 1024
 _SWITCHING_PROTOCOLS: Final = 101
+
+
+def encode_request(head: RequestHead, *, host: str, chunked: bool) -> bytes:
+    """Write a request's head as it goes on the wire: the target byte for byte, the fields in their order.
+
+    Args:
+        head: what to send.
+        host: the `Host` of a request that has none (HTTP/1.0).
+        chunked: a body of unknown length follows.
+    """
+    line = f"{head.method} {head.target} HTTP/1.1\r\n".encode("utf-8", "surrogateescape")
+    if head.wire and not chunked:
+        return line + head.wire
+    parts = [line, encode_fields(head.headers)]
+    if not any(name.lower() == b"host" for name, _ in head.headers):
+        parts.append(b"Host: %b\r\n" % host.encode("idna"))
+    if chunked:
+        parts.append(b"Transfer-Encoding: chunked\r\n")
+    parts.append(b"\r\n")
+    return b"".join(parts)
 
 
 class Progress(Enum):

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import ssl
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,19 +12,144 @@ from typing import Final
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.net.addresses import split_address
-from nncache.net.shares import holder_of
+from nncache.net.shares import Shares, holder_of
 from nncache.net.tls_failure import why_no_tls
 from nncache.proxy.errors import NotSentError, OverloadedError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import CallEnded, CallSent, RequestHead
-from nncache.proxy.upstream.late_replies import LateReplies
 from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
-from nncache.proxy.upstream.permits import Permits
 
 _log = logging.getLogger(__name__)
 
+_MOMENT_S: Final = 0.001  # an event loop counts in whole ones
 CLIENT_PATIENCE_S: Final = 1.0
 """For so long a connection may wait for its client while other calls wait for a connection."""
+
+
+class LateReplies:
+    """Calls that wait for their replies, all of them for the same time, with one timer.
+
+    A timer for each costs more than to read its reply, and nearly none of them ever ends.
+
+    Invariants:
+        L1  `_waiting` has their ends, the earliest first.
+        L2  While one waits a timer runs, which ends no later than that one's time.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[Callable[[], None], float] = {}
+        self._timer: asyncio.TimerHandle | None = None  # also for a while when none waits
+
+    def __len__(self) -> int:
+        """Return how many wait."""
+        return len(self._waiting)
+
+    def expect(self, waiting: Callable[[], None], loop: asyncio.AbstractEventLoop, within_s: float) -> None:
+        """Call one if its reply does not come within so many seconds; they must be as many for all."""
+        self._waiting[waiting] = loop.time() + within_s
+        if self._timer is None:
+            self._timer = loop.call_later(within_s, self._look, loop)
+
+    def forget(self, waiting: Callable[[], None]) -> None:
+        """Wait for the reply no longer; one that does not wait is no error."""
+        self._waiting.pop(waiting, None)
+
+    def close(self) -> None:
+        """Stop the timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        now = loop.time() + _MOMENT_S
+        late = []
+        for waiting, ends_at in self._waiting.items():
+            if ends_at > now:
+                self._timer = loop.call_later(ends_at - now + _MOMENT_S, self._look, loop)
+                break
+            late.append(waiting)
+        for waiting in late:
+            if self._waiting.pop(waiting, None) is not None:  # what came of another may have ended it
+                waiting()
+
+
+class Permits:
+    """Lends permits; those who wait are served holder by holder in turn, each holder's calls in their order.
+
+    Invariants:
+        P1  At most `limit` permits are lent, to each holder at most its share (`nncache.net.shares`).
+        P2  Whenever a permit is free, all who wait have their share.
+        P3  A holder is listed as waiting only while calls of it wait.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._shares = Shares(limit)
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()  # whose turn it is first
+
+    @property
+    def in_use(self) -> int:
+        """Permits lent."""
+        return self._shares.in_use
+
+    @property
+    def waiting(self) -> int:
+        """Calls that wait."""
+        return sum(map(len, self._waiting.values()))
+
+    def held(self, holder: str) -> int:
+        """Return how many permits it has."""
+        return self._shares.held(holder)
+
+    def fewest_held(self) -> int | None:
+        """Return what that holder has who waits with the fewest permits; None if none waits."""
+        return min(map(self._shares.held, self._waiting), default=None)
+
+    def take(self, holder: str) -> bool:
+        """Take a permit without waiting; false if the holder must wait."""
+        return holder not in self._waiting and self._shares.take(holder)
+
+    async def wait(self, holder: str) -> None:
+        """Wait for a permit in turn."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(holder, deque()).append(future)
+        try:
+            await future
+        except BaseException:
+            if future.done() and not future.cancelled():
+                self.give_back(holder)  # it was given in the same turn of the loop
+            else:
+                self._leave(holder, future)
+            raise
+
+    def give_back(self, holder: str) -> None:
+        """Give a permit back, and hand what is free to those whose turn it is.
+
+        Costs at most one look at each of the few who have their share.
+        """
+        self._shares.give_back(holder)
+        looks = len(self._waiting)
+        while looks and not self._shares.is_exhausted:
+            looks -= 1
+            next_holder, calls = next(iter(self._waiting.items()))
+            while calls and calls[0].done():  # cancelled in this turn of the loop
+                calls.popleft()
+            if not calls:
+                del self._waiting[next_holder]
+                continue
+            self._waiting.move_to_end(next_holder)
+            if self._shares.take(next_holder):
+                calls.popleft().set_result(None)
+                if not calls:
+                    del self._waiting[next_holder]
+
+    def _leave(self, holder: str, future: asyncio.Future[None]) -> None:
+        calls = self._waiting.get(holder)
+        if calls is None or future not in calls:
+            return  # passed over since it was cancelled
+        calls.remove(future)
+        if not calls:
+            del self._waiting[holder]
 
 
 class Connection:

@@ -4,7 +4,7 @@ import re
 from typing import Final
 from urllib.parse import quote
 
-from nncache.hadoop.calls import PREFIX, parse_call, parse_plain
+from nncache.hadoop.calls import PREFIX, is_webhdfs, parse_call, parse_plain
 from nncache.hadoop.paths import (
     InvalidPathError,
     ancestors,
@@ -16,12 +16,10 @@ from nncache.hadoop.paths import (
     name,
     parent,
 )
-from nncache.hadoop.targets import is_webhdfs
 from nncache.net.http1.conditional import MAX_TAGS, conditions_of, etag_of
-from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
-from nncache.proxy.credentials import Credential, Unclear, authentication_of
 from nncache.proxy.headers import request_headers
-from nncache.proxy.identity import caller_of, rpc_user_of
+from nncache.proxy.identity import Credential, Unclear, authentication_of, caller_of, rpc_user_of
+from nncache.proxy.reading import CacheDirective, cache_directive_of
 from tests.hostile.fuzzing.target import Target, hold, text_of
 
 _MAX_WAIT_S: Final = 60
@@ -202,7 +200,6 @@ REQUESTS: Final = (
             "nncache.hadoop.calls",
             "nncache.hadoop.paths",
             "nncache.hadoop.operations",
-            "nncache.hadoop.targets",
         ),
     ),
     Target(
@@ -234,7 +231,7 @@ REQUESTS: Final = (
             b"Connection:close, X-Forwarded-For, Host\nX-Forwarded-For:1.2.3.4\nTE:trailers",
             b"cookie:HADOOP.AUTH=a; hadoop.auth=b\nExpect:100-continue",
         ),
-        modules=("nncache.proxy.cache_directives", "nncache.proxy.headers"),
+        modules=("nncache.proxy.reading", "nncache.proxy.headers"),
     ),
     Target(
         name="prefer-wait",

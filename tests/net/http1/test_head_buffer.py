@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.net.http1.head_buffer import HeadBuffer, is_one_head
+from nncache.net.http1.head import HeadBuffer, is_one_head
 
 PIECES = st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"\r\n\r\n", b"G", b"GET / ", b"\x16", b"a: b"]))
 

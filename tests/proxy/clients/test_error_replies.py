@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
-from nncache.proxy.clients.error_replies import error_reply, raw_error_reply, remote_exception
 from nncache.proxy.clients.request import Request
-from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.response import RawResponse, error_reply, raw_error_reply, remote_exception
 from nncache.proxy.errors import ProxyError, UpstreamError
 from tests.proxy.wire import GET, RawClient, serving
 

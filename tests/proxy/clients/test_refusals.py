@@ -2,9 +2,8 @@
 
 import pytest
 
-from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.request import Request
-from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.response import RawResponse, error_reply
 from nncache.proxy.errors import MalformedRequestError
 from tests.proxy.wire import RawClient, limits_of_tests, serving
 

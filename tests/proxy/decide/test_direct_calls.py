@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.hadoop.calls import parse_call, parse_plain
+from nncache.hadoop.calls import is_webhdfs, parse_call, parse_plain
 from nncache.hadoop.effects import changes_nothing
 from nncache.hadoop.filestatus import render_missing
-from nncache.hadoop.targets import is_webhdfs
 from nncache.proxy.cache_status import Bypass, why_not_asked
 from nncache.proxy.identity import claimed_caller
 from tests.hadoop.made_credentials import token

@@ -11,9 +11,9 @@ from nncache.cache import Conclusion, Fetch, MetadataCache, Serve
 from nncache.hadoop.change import Touched
 from nncache.hadoop.errors import RpcUnavailableError
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.proxy.credentials import Credential
 from nncache.proxy.decide.flights import Flight, FlightResult, Flights
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
+from nncache.proxy.identity import Credential
 from nncache.proxy.messages import UpstreamReply
 from tests.patience import HANG_S
 from tests.proxy.doubles import (

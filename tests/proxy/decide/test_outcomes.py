@@ -7,8 +7,8 @@ import pytest
 
 from nncache.cache import Denied, EntryKind, Failed, Known, OpenFile, Outcome, Unauthenticated, Unchanged
 from nncache.hadoop.filestatus import render_missing
-from nncache.proxy.credentials import Credential
 from nncache.proxy.decide.outcomes import file_outcome, outcome_of
+from nncache.proxy.identity import Credential
 from nncache.proxy.messages import UpstreamReply
 from tests.cache.cases import ALICE, fetch, fill, make_cache, status
 from tests.hadoop.made_credentials import cookie

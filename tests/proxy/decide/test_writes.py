@@ -5,7 +5,6 @@ import pytest
 from nncache.cache import EntryKind, Fetch, Forward, Known, Reply
 from nncache.hadoop.calls import PREFIX, parse_plain
 from nncache.hadoop.errors import RpcUnavailableError
-from nncache.proxy.credentials import Credential, authentication_of
 from nncache.proxy.errors import (
     ClientGoneError,
     NoActiveNameNodeError,
@@ -15,7 +14,7 @@ from nncache.proxy.errors import (
     UpstreamCutError,
     UpstreamTimeoutError,
 )
-from nncache.proxy.identity import caller_of
+from nncache.proxy.identity import Credential, authentication_of, caller_of
 from nncache.proxy.messages import Settle, SettledReply
 from tests.hadoop.made_credentials import token
 from tests.proxy.doubles import (

@@ -9,7 +9,8 @@ from nncache.clock import boottime
 from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.errors import NotSentError, UpstreamCutError
 from nncache.proxy.messages import RequestHead
-from nncache.proxy.upstream.exchange import Exchange, encode_request
+from nncache.proxy.upstream.exchange import Exchange
+from nncache.proxy.upstream.namenode_protocol import encode_request
 from nncache.proxy.upstream.pool import Connections
 from tests.proxy.wire import (
     CREATE,

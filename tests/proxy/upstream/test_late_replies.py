@@ -2,7 +2,7 @@
 
 import asyncio
 
-from nncache.proxy.upstream.late_replies import LateReplies
+from nncache.proxy.upstream.pool import LateReplies
 from tests.invalidation.virtual_time import VirtualLoop
 
 LOOP = VirtualLoop

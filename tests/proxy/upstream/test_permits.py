@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 
 from nncache.proxy.upstream import pool
-from nncache.proxy.upstream.permits import Permits
+from nncache.proxy.upstream.pool import Permits
 from tests.patience import HANG_S
 from tests.proxy.doubles import turns
 from tests.proxy.wire import (
