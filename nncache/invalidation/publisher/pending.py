@@ -4,7 +4,7 @@ Sans-I/O. Transactions are matched as soon as they are read, with the filters in
 not kept.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from nncache.hadoop.change import EverythingUnknown
@@ -94,7 +94,7 @@ class PendingBatch:
             self.filters[name] = replace(self.filters[name], txid=content.batches[-1].txid)
         for name, dropped in missed.items():
             self.filters[name] = replace(self.filters[name], txid=dropped.last_txid)
-        self._told_modified(self.through_txid)
+        self._told_modified(self.through_txid, events.keys() | missed.keys())
         self.txid = self.through_txid
         self.transactions = 0
         return publication
@@ -113,7 +113,7 @@ class PendingBatch:
         )
         for name in publication.filters:
             self.filters[name] = replace(self.filters[name], txid=last_txid)
-        self._told_modified(last_txid)
+        self._told_modified(last_txid, publication.filters.keys())
         self.txid = self.through_txid = last_txid
         return publication
 
@@ -167,15 +167,20 @@ class PendingBatch:
         else:
             self._buffer.add(name, found, may_drop=may_drop)
 
-    def _told_modified(self, txid: int) -> None:
-        """Take note that this publication says how filters were modified, in a record of its own if need be."""
+    def _told_modified(self, txid: int, with_records: Collection[str]) -> None:
+        """Take note that a publication says how filters were modified, in a record of its own where it has none.
+
+        A stream may be ahead of `txid`, where a publication was cut short: a later one says it then.
+        """
+        untold = []
         for name in self._modified:
             position = self.filters[name]
-            has_records = position.txid > self.txid
-            self.filters[name] = FilterPosition(
-                replace(position.filter, replaces=None), position.txid if has_records else txid
-            )
-        self._modified = ()
+            if name not in with_records and position.txid >= txid:
+                untold.append(name)
+                continue
+            records_txid = position.txid if name in with_records else txid
+            self.filters[name] = FilterPosition(replace(position.filter, replaces=None), records_txid)
+        self._modified = tuple(untold)
 
     def _stale_after(self, event: Event) -> Iterator[str]:
         """Yield the filters that an event may have changed in HDFS."""

@@ -215,7 +215,11 @@ class WritePlan:
             for name, content in (*publication.filters.items(), *publication.missed.items())
             for unit in self._filter_units(name, content)
         ]
-        units += [self._record_unit(name, Events(()), publication.txid) for name in tuple(self._modified)]
+        units += [
+            self._record_unit(name, Events(()), publication.txid)
+            for name in tuple(self._modified)
+            if self._streams[name].txid < publication.txid  # else a later publication can say it
+        ]
         fence = self.fence
         *before, last = self._packed([*units, self._cache_unit(publication)], (fence,))
         for operations in before:
@@ -281,7 +285,10 @@ class WritePlan:
         """Return the filter's next record."""
         filter_, modified = self._filters[name], None
         if filter_.replaces is not None:
-            modified = Modified(self._cache.txid, filter_.replaces, filter_.terms)
+            after_txid = max(
+                self._cache.txid, self._streams[name].txid
+            )  # a publication may have been cut short
+            modified = Modified(after_txid, filter_.replaces, filter_.terms)
         return encode_filter_record(FilterRecord(_link(self._streams[name], txid), content, modified))
 
     def _record_unit(

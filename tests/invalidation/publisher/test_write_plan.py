@@ -299,6 +299,21 @@ def test_where_it_can_have_none_the_next_publication_has_one() -> None:
         assert plan.positions()["f"].filter == known
 
 
+def test_a_stream_that_is_ahead_says_it_behind_its_last_record() -> None:
+    """Its publication was cut short: only a record that follows those of the stream can be read."""
+    reported, known = published("f").terms, published("f", owner="amy")
+    for txids, previous, txid in (((11, 12, 13), 12, 13), ((15,), 12, 15)):
+        plan = tree()
+        plan.add_definition("f", 7)
+        plan.add_filter(
+            replace(known, replaces=reported), Stream(ZNODES.stream("f"), "id-f", 12, 1, deque([12]))
+        )
+        records = [record for each in txids for record in records_of_f(planned(plan, each))]
+        record = FilterRecord(Link("id-f", previous, txid), Events(()), Modified(12, reported, known.terms))
+        assert records == [record]
+        assert plan.positions() == {"f": FilterPosition(known, txid)}
+
+
 def test_what_can_not_be_deleted_is_out_of_force_all_the_same() -> None:
     """T3: the generation tells it; the znode stays and is known to be there."""
     made = tree("f", "g")
