@@ -282,6 +282,7 @@ NOT_OF_A_REQUEST: Final = frozenset(
         "nncache.hadoop.globs.Glob.matches",
         "nncache.hadoop.globs.compile_glob",
         "nncache.cache.metadata_cache.MetadataCache.close_stream",
+        "nncache.proxy.reading.read_admitted",  # a method and an address; what it reads of a target others have read
     }
 )
 """Functions there that are given texts of settings, or of our own."""

@@ -40,6 +40,9 @@ MAX_WAITING: Final = 4 * MAX_TRANSACTIONS
 EPOCH_INTERVAL_S: Final = 1.0
 """Each JournalNode is asked for its epoch so often."""
 
+BEHIND_S: Final = 10.0
+"""How long the NameNode's log may be ahead of what JournalNodes show, where another source can be read instead."""
+
 START_S: Final = 5.0
 """How long the answers of a majority are waited for when a run begins."""
 
@@ -55,7 +58,9 @@ class _Node:
 
     address: str
     rpc: JournalNodeRpc
-    same_over: int = 0  # the connection at whose other end the journal was found to be this namespace's
+    same_over: tuple[int, tuple[int, str]] | None = (
+        None  # connection at whose other end this namespace was found
+    )
     trouble: Exception | None = None  # why its answers do not count
     asked_at: float = -math.inf  # when it was last asked for anything
     last_txid: int | None = None  # the last transaction that it has shown
@@ -81,6 +86,8 @@ class _Run:
     room: asyncio.Event = field(default_factory=asyncio.Event)  # they were returned
     is_catching_up: bool = False  # finalized segments are read
     end: Exception | None = None  # why nothing can follow
+    reached_as_of: float | None = None  # of the last probe whose transaction the position has reached
+    behind_since: float | None = None  # since when a probe's transaction is waited for
     fresh_as_of: float | None = None  # as returned last
     moved_txid: int = -1  # the position
     moved_at: float = -math.inf  # when it was found to have moved: a majority need not answer for that
@@ -110,8 +117,9 @@ class JournalEdits:
             is shown: to forget for one that the log does not keep does no harm. Else those in the log alone are
             returned, in order, each once. The position of a read moves over those in the log alone.
         J2  Coverage is what `quorum` proves, of answers over connections whose other end has shown its epoch and the
-            namespace of the NameNodes. With several NameNodes it is no later than the last probe that found exactly
-            one active: what one that is cut off answers must not be covered.
+            namespace of the NameNodes. It is no later than the last probe whose transaction was read: JournalNodes to
+            which the NameNode does not write are silent as well. With several NameNodes it is no later than the last
+            probe that found exactly one active: what one that is cut off answers must not be covered.
         J3  A read that is cancelled has lost nothing.
         J4  What a process has returned as in the log is compared once with the log of a new epoch, the last
             `MAX_REMEMBERED` transactions of it; a difference ends the run (GapKind.WENT_BACK).
@@ -233,7 +241,8 @@ class JournalEdits:
         Raises:
             MissingEventsError: continuity is lost.
             WrongNamespaceError: the RPC address of the NameNode leads to another namespace than the HTTP address.
-            ChannelUnavailableError: no majority has answered for `away_s`.
+            ChannelUnavailableError: no majority has answered for `away_s`, or with `away_s` the NameNode's log has been
+                ahead of the journal for `BEHIND_S`.
         """
         while True:
             run = self._run
@@ -245,6 +254,8 @@ class JournalEdits:
                 raise run.end
             run.probing.advance(run.quorum.through_txid)
             seen = run.probing.take()
+            if seen is not None:
+                run.reached_as_of, run.behind_since = seen.as_of, None
             fresh_as_of = self._fresh_as_of(run)
             if run.batches or seen is not None or fresh_as_of != run.fresh_as_of:
                 batches, run.batches = tuple(run.batches), []
@@ -343,6 +354,13 @@ class JournalEdits:
             if run.quorum.is_quorate:
                 raise ChannelUnavailableError(f"most JournalNodes have not answered for {self._away_s:g} s")
             raise self._no_majority(run)
+        if run.probing.is_pending:
+            run.behind_since = now if run.behind_since is None else run.behind_since
+            if now >= run.behind_since + BEHIND_S:
+                raise ChannelUnavailableError(
+                    f"the NameNode's log has been ahead of its JournalNodes for {BEHIND_S:g} s: do they belong to "
+                    "dfs.namenode.shared.edits.dir of the running NameNodes?"
+                )
         try:
             async with asyncio.timeout(wait_s):
                 await run.news.wait()
@@ -384,7 +402,9 @@ class JournalEdits:
         """Ask a JournalNode once; return whether it has more at once."""
         quorum, rpc = run.quorum, node.rpc
         connection = rpc.connection_id
-        if connection != node.same_over or quorum.needs_epoch(node.address, self._clock(), EPOCH_INTERVAL_S):
+        if (connection, run.storage) != node.same_over or quorum.needs_epoch(
+            node.address, self._clock(), EPOCH_INTERVAL_S
+        ):
             connection = await self._ask_epoch(run, node)
         sent_at, next_txid = self._clock(), quorum.next_txid
         try:
@@ -414,7 +434,7 @@ class JournalEdits:
         if edits.frames:
             node.last_txid = edits.frames[-1].txid
         self._take(run, found)
-        return not is_whole
+        return not is_whole and quorum.next_txid > next_txid  # else it would say the same again
 
     async def _catch_up(self, run: _Run, missed: Discontinued) -> None:
         """Read from finalized segments what too few have in their caches; the run ends if there is nothing to read."""
@@ -459,9 +479,9 @@ class JournalEdits:
         asked_at = self._clock()
         state = await node.rpc.state()
         connection = node.rpc.connection_id
-        if connection != node.same_over:
+        if (connection, run.storage) != node.same_over:
             await self._access.see_same_journal(state.web, run.storage)
-            node.same_over = connection
+            node.same_over = connection, run.storage
         self._heed(run, run.quorum.promised(node.address, state.promised_epoch, asked_at))
         return connection
 
@@ -487,7 +507,10 @@ class JournalEdits:
 
     def _fresh_as_of(self, run: _Run) -> float | None:
         as_of = run.quorum.fresh_as_of if self._at_first_sight else run.quorum.durable_as_of()
-        if as_of is None or not self._has_peers:
+        if as_of is None or run.reached_as_of is None:
+            return None
+        as_of = min(as_of, run.reached_as_of)
+        if not self._has_peers:
             return as_of
         active, confirmed_as_of = self._namenodes.active, self._namenodes.confirmed_as_of
         return None if active is None or confirmed_as_of is None else min(as_of, confirmed_as_of)

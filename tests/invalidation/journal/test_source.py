@@ -1,27 +1,38 @@
 """nncache/invalidation/journal/source.py: how a publisher catches up; what else it does, tests/faults sees."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from math import inf
 
 import pytest
 
 from nncache.clock import boottime
+from nncache.hadoop.editlog.journalnode import JournaledEdits
+from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.errors import ChannelUnavailableError, GapKind, MissingEventsError
+from nncache.invalidation.journal import source as of_source
 from nncache.invalidation.journal.source import MAX_TRANSACTIONS, MAX_WAITING, JournalEdits
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.journal.fake_journalnodes import FakeJournal, serving
 from tests.patience import HANG_S
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stage:
     """A journal, the NameNode that writes it, and a publisher's source of edits."""
 
     journal: FakeJournal
     namenode: FakeNameNode
+    pool: FakePool
     source: JournalEdits
+    covered_as_of: float = -inf
+
+    @property
+    def probed_as_of(self) -> float:
+        """As of when the NameNode has last said how far its log has come."""
+        return -inf if self.pool.last_probe is None else self.pool.last_probe.as_of
 
     def write(self, count: int, body: bytes = b"") -> None:
         """Have the NameNode write transactions."""
@@ -39,6 +50,14 @@ class Stage:
                 if read.through_txid >= txid:
                     return found
 
+    async def read_until(self, is_so: Callable[[], bool]) -> None:
+        """Read until something is so, which no read may show."""
+        async with asyncio.timeout(HANG_S):
+            while not is_so():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(0.05):
+                        self.covered_as_of = (await self.source.read()).fresh_as_of or -inf
+
 
 @pytest.fixture
 async def stage() -> AsyncIterator[Stage]:
@@ -48,14 +67,14 @@ async def stage() -> AsyncIterator[Stage]:
 
 
 @asynccontextmanager
-async def set_stage(*, at_first_sight: bool = False) -> AsyncIterator[Stage]:
+async def set_stage(*, at_first_sight: bool = False, away_s: float | None = None) -> AsyncIterator[Stage]:
     """Set it: twenty transactions, the first ten in a finalized segment."""
     journal, namenode = FakeJournal(), FakeNameNode()
     pool = FakePool(boottime, namenode)
     async with serving(journal.nodes) as access, asyncio.TaskGroup() as tasks:
         probing = tasks.create_task(pool.run())
-        source = JournalEdits(pool, access, boottime, at_first_sight=at_first_sight)
-        stage = Stage(journal, namenode, source)
+        source = JournalEdits(pool, access, boottime, at_first_sight=at_first_sight, away_s=away_s)
+        stage = Stage(journal, namenode, pool, source)
         stage.write(10)
         journal.roll()
         stage.write(10)
@@ -166,3 +185,67 @@ async def test_the_log_of_a_new_epoch_is_compared_with_what_was_taken(stage: Sta
     else:
         await stage.source.start(end)
         assert await stage.read_through(end + 3) == [end + 1, end + 2, end + 3]
+
+
+@pytest.mark.parametrize("at_first_sight", [False, True])
+async def test_what_the_namenode_writes_elsewhere_is_not_covered(*, at_first_sight: bool) -> None:
+    """JournalNodes of which it has taken leave answer as before, and show nothing new."""
+    async with set_stage(at_first_sight=at_first_sight) as stage:
+        await stage.source.start(None)
+        await stage.read_through(20)
+        for number in range(3):
+            stage.namenode.unlink("/f")
+            written_at = boottime()
+            await stage.read_until(lambda: stage.probed_as_of > written_at)  # noqa: B023 - called at once
+            assert stage.covered_as_of < written_at, number
+            stage.journal.write(1)
+            await stage.read_until(lambda: stage.covered_as_of > written_at)  # noqa: B023 - the same
+
+
+async def test_where_another_source_can_be_read_it_does_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal that the NameNode has left comes back to life no more."""
+    monkeypatch.setattr(of_source, "BEHIND_S", 0.5)
+    async with set_stage(away_s=1.0) as stage:
+        await stage.source.start(None)
+        await stage.read_through(20)
+        stage.namenode.unlink("/f")
+        with pytest.raises(ChannelUnavailableError, match="ahead of its JournalNodes"):
+            await stage.read_through(21)
+
+
+async def test_one_that_is_ahead_of_the_majority_is_asked_no_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would say the same again."""
+    monkeypatch.setattr(of_source, "MAX_TRANSACTIONS", 5)
+    async with set_stage(at_first_sight=True) as stage:
+        await stage.source.start(None)
+        await stage.read_through(20)
+        first, *others = stage.journal.nodes
+        asked, ask, silence = list[float](), first.edits, asyncio.Event()
+
+        async def count(since_txid: int, max_transactions: int) -> JournaledEdits:
+            asked.append(boottime())
+            return await ask(since_txid, max_transactions)
+
+        async def hang(_since_txid: int, _max_transactions: int) -> JournaledEdits:
+            await silence.wait()
+            raise AssertionError
+
+        for node in others:
+            monkeypatch.setattr(node, "edits", hang)
+        monkeypatch.setattr(first, "edits", count)
+        stage.write(9)
+        await stage.read_until(lambda: len(asked) >= 20)
+        assert asked[-1] - asked[-11] >= 10 * of_source.POLL_INTERVAL_S
+
+
+async def test_another_namespace_is_compared_over_an_old_connection(stage: Stage) -> None:
+    """The NameNodes were formatted, and the JournalNodes of before go on."""
+    await stage.source.start(None)
+    stage.source.stop()
+    asked = [len(node.asked) for node in stage.journal.nodes]
+    stage.namenode.namespace = Namespace("CID-2", "BP-2-127.0.0.1-1")
+    stage.namenode.restart()
+    async with asyncio.timeout(HANG_S):
+        while [len(node.asked) for node in stage.journal.nodes] == asked:
+            with suppress(ChannelUnavailableError, MissingEventsError):
+                await stage.source.start(None)
