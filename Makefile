@@ -151,7 +151,7 @@ bench-memory: $(READY) ## Measure what 1,000,000 cached statuses take and how lo
 docs: $(READY) ## Write settings.md, metrics.md and cache-status.md in docs/ from the code
 	$(BIN)/python -m tools.docs
 
-advise: $(READY) ## Generate an audit log with planted pollers, and ask what nncache would save (LINES=1000000; about 12 CPU-minutes)
+advise: $(READY) ## Generate an audit log with planted pollers, and ask what nncache would save (10 million lines: about 12 CPU-minutes; LINES=1000000 for fewer)
 	$(BIN)/nncache advise --generate $(LINES) --out build/advice
 
 advise-loop: $(READY) ## Ask for advice about a real NameNode's audit log, apply it, and measure what it saves (about 4 minutes)

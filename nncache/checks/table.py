@@ -1,4 +1,4 @@
-"""The checks: one row each, from which `nncache check` and docs/check.md are made."""
+"""The checks: one row each, from which `nncache check` and the page check.md, of the site alone, are made."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -45,14 +45,14 @@ ZNODES_ROWS: tuple[Metric, ...] = (
         "znodes.read_s",
         "znodes_read_seconds",
         "seconds",
-        "Seconds that reads took, with their wait for a sync; by znodes_reads, the latency of a read.",
+        "Seconds that reads took, with their wait for a sync; by nncache_znodes_reads_total, the latency of a read.",
     ),
     counter("znodes.commits", "znodes_commits", "transactions", "Transactions carried out."),
     counter(
         "znodes.commit_s",
         "znodes_commit_seconds",
         "seconds",
-        "Seconds that transactions took; by znodes_commits, the latency of one.",
+        "Seconds that transactions took; by nncache_znodes_commits_total, the latency of one.",
     ),
     counter(
         "znodes.settled",

@@ -264,7 +264,8 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "front_end.waits_not_admitted",
         "waits_not_admitted",
         "requests",
-        "Requests with `Prefer: wait` that were not held: beyond max_waiters, or with a head of more than 8 KiB.",
+        "Requests with `Prefer: wait` that were not held: beyond max_waiters, or with a head of more "
+        "than 8 KiB in memory (about 4 KiB as sent).",
     ),
     # ---- proxy: calls to the NameNodes
     counter("forward.calls", "upstream_calls", "calls", "Calls sent to the NameNodes."),

@@ -90,7 +90,8 @@ class ProxySettings:
         metadata={
             "help": "Requests held at once for `Prefer: wait`; those beyond it are answered at once. One client "
             "address gets seven eighths of them at most, several get equal shares. Each holds a connection of "
-            "max_connections, and up to 8 KiB for its head: one with a larger head is not held."
+            "max_connections, and up to 8 KiB of memory for its head (about 4 KiB as sent): one with a larger "
+            "head is not held."
         },
     )
     max_event_streams: int = field(

@@ -35,7 +35,7 @@ class DnsSettings:
         default=1,
         metadata={
             "help": "Seconds for which clients and resolvers may cache an answer, negative ones included "
-            "(hadoop.registry.dns.dns-ttl). A larger value saves questions; what is gone is found for longer."
+            "(hadoop.registry.dns.dns-ttl). A larger value saves questions; what is gone stays visible longer."
         },
     )
     dns_name_server: str = field(

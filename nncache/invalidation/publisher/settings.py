@@ -20,7 +20,7 @@ class PublisherSettings:
 
     admin: str = field(
         default="127.0.0.1:9873",
-        metadata={"help": "host:port of the publisher's health, readiness and metrics pages."},
+        metadata={"help": "host:port of the publisher's status, health, readiness, metrics and filters."},
     )
     output_stream: str = field(
         default=ZOOKEEPER,
