@@ -102,7 +102,7 @@ class ZooKeeperConnection:
         """Begin to connect; returns at once."""
         self._failure = "no answer yet"
         self._lost_at = self._clock()
-        self._client = Client(self._hosts, self.timeout_s, self._hear, login=self._login, tls=self._tls)
+        self._client = self._new_client()
         self._tick()
 
     async def close(self) -> None:
@@ -270,18 +270,41 @@ class ZooKeeperConnection:
             )
             self._orphan = self._client_id
             self._end_session()
-        if self._client is not None:
-            self._leaving.add(self._client)
-            self._client.retire()
-        self._client = Client(self._hosts, self.timeout_s, self._hear, login=self._login, tls=self._tls)
+        former, self._client = self._client, None
+        try:
+            if former is not None:
+                self._leaving.add(former)
+                former.retire()
+            self._client = self._new_client()
+        except Exception as error:  # noqa: BLE001 - whatever it is, such as too many files: nothing else would try again
+            self._replace_at = now + _RESTART_S
+            self._not_made(error)
+
+    def _not_made(self, error: Exception) -> None:
+        """Take note that there is no client, and say so once for each reason."""
+        failure = f"no client can be started: {str(error) or type(error).__name__}"
+        if failure != self._failure:
+            _log.warning(
+                "%s%s: %s; it is tried again every %g s", self._label, self.name, failure, _RESTART_S
+            )
+        self._failure = failure
+
+    def _new_client(self, resume: ClientId | None = None) -> Client:
+        return Client(
+            self._hosts, self.timeout_s, self._hear, resume=resume, login=self._login, tls=self._tls
+        )
 
     def _close_orphan(self) -> None:
         """Take up the session that was given up, in order to close it."""
         if self._orphan is None:
             return
-        closer = Client(
-            self._hosts, self.timeout_s, self._hear, resume=self._orphan, login=self._login, tls=self._tls
-        )
+        try:
+            closer = self._new_client(self._orphan)
+        except Exception as error:  # noqa: BLE001 - as in `_restart`; the new session does not depend on it
+            _log.warning(
+                "%sthe session that was given up is not closed, and ends by itself: %s", self._label, error
+            )
+            return
         self._orphan = None
         self._leaving.add(closer)
         asyncio.get_running_loop().call_later(self.timeout_s, closer.retire)

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import partial
 
-from nncache.coordination.errors import CoordinationError, NoNodeError
+from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
 from nncache.registry import paths
 from nncache.registry.errors import InvalidPathnameError, InvalidRecordError, RegistryIOError
 from nncache.registry.limits import check_record
-from nncache.registry.operations import Registry
+from nncache.registry.operations import REFUSED, Registry
 from nncache.registry.pacing import at_once
 from nncache.registry.tree_reading import read_tree
 
@@ -36,7 +36,7 @@ async def audit_tree(registry: Registry, path: str) -> Mapping[str, tuple[str, .
     if registry.access.is_secure:
         wrong = await at_once(partial(_wrong_acl, registry), everything)
         for each, found in zip(everything, wrong, strict=True):
-            faults[each] += found
+            faults[each] += (fault for fault in found if fault not in faults[each])
     return {each: tuple(faults[each]) for each in everything if faults.get(each)}
 
 
@@ -45,6 +45,8 @@ async def _wrong_acl(registry: Registry, path: str) -> list[str]:
         acl = (await registry.zookeeper.acl(registry.znode(path))).acl
     except NoNodeError:
         return []  # deleted meanwhile
+    except NotAllowedError:
+        return [REFUSED]
     except CoordinationError as error:
         raise RegistryIOError(path, f"its ACL could not be read: {error}") from error
     return list(registry.access.faults(path, acl))

@@ -27,12 +27,13 @@ class RegistryFollower:
         """Follow nothing yet; `session` returns the connection, None while there is none; `root` is the registry's."""
         self._session = session
         self._root = root
-        self._tree: TreeWatch | None = None
+        self._tree: TreeWatch | None = None  # of the session that was followed last
+        self._of: Session | None = None  # that session
         self.gaps = 0  # times that changes may have been missed
 
     @property
     def followed(self) -> int:
-        """Entries that are watched now."""
+        """Entries that are watched now; 0 while `run` does not run."""
         return 0 if self._tree is None else self._tree.watched
 
     async def run(self, invalidated: Invalidated) -> NoReturn:
@@ -44,21 +45,27 @@ class RegistryFollower:
         session = self._session()
         if session is None:
             raise RegistryUnavailableError("the proxy is not connected to ZooKeeper")
+        tree = self._tree_of(session)
         try:
             await run_all(
-                lambda: self._tell_changes(session, invalidated),
+                lambda: self._tell_changes(tree, invalidated),
                 lambda: self._tell_losses(session, invalidated),
             )
         except CoordinationError as error:
             raise RegistryUnavailableError(f"cannot be followed: {error}") from error
         finally:
-            self._tree = None
+            tree.forget()
         raise AssertionError("both are without end")
 
-    async def _tell_changes(self, session: Session, invalidated: Invalidated) -> None:
-        self._tree = TreeWatch(session, self._root, paths.ROOT)
+    def _tree_of(self, session: Session) -> TreeWatch:
+        """Return one for as long as the session is the same, since the watches that it has set stay."""
+        if self._tree is None or self._of is not session:
+            self._tree, self._of = TreeWatch(session, self._root, paths.ROOT), session
+        return self._tree
+
+    async def _tell_changes(self, tree: TreeWatch, invalidated: Invalidated) -> None:
         is_whole = False  # whether all changes since were reported
-        async for change in self._tree.changes():
+        async for change in tree.changes():
             match change:
                 case WatchGap():
                     self.gaps += 1

@@ -31,12 +31,18 @@ from nncache.registry.errors import (
     RegistryIOError,
 )
 from nncache.registry.limits import check_record
-from nncache.registry.pacing import Pace, apart
+from nncache.registry.pacing import MOST, Pace, apart, at_once
 from nncache.registry.record import EntryStatus, RegistryEntry, ServiceRecord
 from nncache.registry.record_json import encode_record, parse_record
 
 MOST_TRIES: Final = 20  # of a change that other clients' writes come before
 
+PER_CALL: Final = 100  # znodes of one call
+
+CALLS_AT_ONCE: Final = 4
+"""Calls for znodes that are under way: ZooKeeper reads while their replies are taken to pieces here."""
+
+REFUSED: Final = "ZooKeeper's ACL refuses it to this client; see zookeeper_sasl"
 
 _MISSING: Final = "there is no such entry"
 _NO_PARENT: Final = "there is no entry above it to make it in; mknode makes one"
@@ -157,13 +163,36 @@ class Registry:
         return status_of(wanted, await self._get(wanted))
 
     async def stat_all(self, entries: Sequence[str]) -> tuple[EntryStatus, ...]:
-        """Return what is known of many entries, in few calls; those that are not there are left out."""
+        """Return what is known of many entries, in few calls.
+
+        Those that are not there, or that ZooKeeper's ACL refuses to this client, are left out.
+        """
         wanted = [paths.readable(path) for path in entries]
+        statuses: list[EntryStatus] = []
         with self._translated(paths.ROOT):
-            znodes = await self.zookeeper.get_many([self.znode(path) for path in wanted])
-        return tuple(
-            status_of(path, znode) for path, znode in zip(wanted, znodes, strict=True) if znode is not None
-        )
+            for start in range(0, len(wanted), PER_CALL):
+                call = wanted[start : start + PER_CALL]
+                found = zip(call, await self.znodes_of(call), strict=True)
+                statuses += [status_of(path, znode) for path, znode in found if isinstance(znode, Znode)]
+        return tuple(statuses)
+
+    async def znodes_of(self, call: Sequence[str]) -> Sequence[Znode | NotAllowedError | None]:
+        """Return the znodes of entries, PER_CALL at most, in one call; None for those that are not there.
+
+        If an ACL refuses one of them, each is asked for by itself, and the refusal takes the place of that one alone.
+
+        Raises CoordinationError: ZooKeeper does not answer.
+        """
+        try:
+            return await self.zookeeper.get_many([self.znode(path) for path in call])
+        except NotAllowedError as error:
+            if len(call) == 1:
+                return (error,)
+        return await at_once(self._znode_of, call, MOST // CALLS_AT_ONCE)
+
+    async def _znode_of(self, path: str) -> Znode | NotAllowedError | None:
+        (found,) = await self.znodes_of([path])
+        return found
 
     async def exists(self, path: str) -> bool:
         """Tell whether there is such an entry."""
@@ -289,7 +318,7 @@ def _meaning(error: CoordinationError, missing: str) -> tuple[type[RegistryError
         case BadVersionError():
             return RecordChangedError, "another client has written it in between; read it again"
         case NotAllowedError():
-            return NoPathPermissionsError, "ZooKeeper's ACL refuses it to this client; see zookeeper_sasl"
+            return NoPathPermissionsError, REFUSED
         case ZnodeError() if "Ephemerals" in str(error):
             return NoChildrenForEphemeralsError, "the entry above it is ephemeral, and has none below it"
         case ZnodeError():

@@ -1,8 +1,8 @@
 """Everything below a path of the registry, as it was read.
 
 A tree is read level by level, a hundred znodes a call, and `paths.MAX_ELEMENTS` levels. That is no snapshot: what other
-clients change meanwhile may be seen or not. Data that a search cannot match are dropped as they come; records are
-parsed a slice at a time, and only those that are asked for.
+clients change meanwhile may be seen or not. What an ACL refuses is named, and costs no other entry. Data that a search
+cannot match are dropped as they come; records are parsed a slice at a time, and only those that are asked for.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,15 +21,10 @@ from nncache.registry.errors import (
     RegistryIOError,
     TooMuchDataError,
 )
-from nncache.registry.operations import Registry, status_of
+from nncache.registry.operations import CALLS_AT_ONCE, PER_CALL, REFUSED, Registry, status_of
 from nncache.registry.pacing import Slices, apart, at_once
 from nncache.registry.record import EntryStatus, RegistryEntry, ServiceRecord, Unreadable
 from nncache.registry.record_json import parse_record
-
-PER_CALL: Final = 100  # znodes of one call
-
-CALLS_AT_ONCE: Final = 4
-"""Calls for znodes that are under way: ZooKeeper reads while their replies are taken to pieces here."""
 
 MIB: Final = 1024 * 1024
 
@@ -42,7 +37,7 @@ class TreeReading:
 
     entries: tuple[RegistryEntry, ...] = ()  # with their records
     bare: tuple[EntryStatus, ...] = ()  # without a record
-    unreadable: tuple[Unreadable, ...] = ()  # with a broken record, or children that are not read
+    unreadable: tuple[Unreadable, ...] = ()  # not read, with a broken record, or children that are not read
 
     @property
     def records(self) -> Mapping[str, ServiceRecord | None]:
@@ -60,15 +55,23 @@ class _Walk:
     most_bytes: int | None  # that may be held; None: any number
     znodes: dict[str, Znode] = field(default_factory=dict)  # by path; without those that cannot match
     below: dict[str, list[str]] = field(default_factory=dict)  # the names below a path, in their order
-    unread: list[Unreadable] = field(default_factory=list)  # whose children were not read, and why
+    unread: dict[str, str] = field(default_factory=dict)  # by path: why it was not read, or not below it
     bytes_held: int = 0
 
     def keep(self, path: str, znode: Znode) -> None:
         """Keep what the answer may need of an entry. Raises TooMuchDataError if it is more than may be held."""
-        self.bytes_held += ENTRY_BYTES
-        if self.query is None or self.query.is_possible_in(znode.data):
-            self.bytes_held += len(znode.data)
+        is_kept = self.query is None or self.query.is_possible_in(znode.data)
+        if is_kept:
             self.znodes[path] = znode
+        self._hold(path, len(znode.data) if is_kept else 0)
+
+    def pass_over(self, path: str, why: str) -> None:
+        """Name an entry that is not read, or not below it. Raises as `keep`."""
+        self.unread[path] = why
+        self._hold(path, 0)
+
+    def _hold(self, path: str, size: int) -> None:
+        self.bytes_held += ENTRY_BYTES + size
         if self.most_bytes is not None and self.bytes_held > self.most_bytes:
             raise TooMuchDataError(
                 path,
@@ -101,7 +104,7 @@ async def read_tree(
     Raises:
         InvalidPathnameError: there can be no such path.
         PathNotFoundError: there is no such entry.
-        RegistryIOError: ZooKeeper does not answer.
+        RegistryIOError: ZooKeeper does not answer, or its ACL refuses the path itself.
         TooMuchDataError: there is more than `most_bytes`.
     """
     top = paths.readable(path)
@@ -117,7 +120,7 @@ async def _read_all(walk: _Walk, registry: Registry, top: str) -> None:
     level = [top]
     while level:
         calls = [level[start : start + PER_CALL] for start in range(0, len(level), PER_CALL)]
-        full = await at_once(partial(_znodes, registry, walk), calls, CALLS_AT_ONCE)
+        full = await at_once(partial(_znodes, registry, walk, top), calls, CALLS_AT_ONCE)
         wide = [path for some in full for path in some]
         if not walk.bytes_held:
             raise PathNotFoundError(top, "there is no such entry")
@@ -125,16 +128,20 @@ async def _read_all(walk: _Walk, registry: Registry, top: str) -> None:
         level = [child for children in listed for child in children]
 
 
-async def _znodes(registry: Registry, walk: _Walk, call: list[str]) -> list[str]:
+async def _znodes(registry: Registry, walk: _Walk, top: str, call: list[str]) -> list[str]:
     """Keep these entries, and return those that have others below them which are to be read."""
     wide: list[str] = []
-    znodes = await registry.zookeeper.get_many(list(map(registry.znode, call)))
-    for path, znode in zip(call, znodes, strict=True):
+    for path, znode in zip(call, await registry.znodes_of(call), strict=True):
         if znode is None:
+            continue
+        if isinstance(znode, NotAllowedError):
+            if path == top:
+                raise znode
+            walk.pass_over(path, REFUSED)
             continue
         walk.keep(path, znode)
         if znode.children and paths.depth_of(path) >= paths.MAX_ELEMENTS:
-            walk.unread.append(Unreadable(path, paths.TOO_DEEP))
+            walk.pass_over(path, paths.TOO_DEEP)
         elif znode.children:
             wide.append(path)
     return wide
@@ -145,8 +152,8 @@ async def _children(registry: Registry, walk: _Walk, path: str) -> list[str]:
         names = await registry.zookeeper.children(registry.znode(path))
     except NoNodeError:
         return []  # deleted meanwhile, and all below it
-    except NotAllowedError as error:
-        walk.unread.append(Unreadable(path, str(error)))
+    except NotAllowedError:
+        walk.pass_over(path, REFUSED)
         return []
     walk.below[path] = sorted(names)
     return [paths.below(path, name) for name in names]
@@ -155,14 +162,17 @@ async def _children(registry: Registry, walk: _Walk, path: str) -> list[str]:
 async def _reading(walk: _Walk, top: str, after: str, limit: int | None) -> TreeReading:
     entries: list[RegistryEntry] = []
     bare: list[EntryStatus] = []
-    broken: list[Unreadable] = list(walk.unread)
+    broken: list[Unreadable] = []
     query, slices = walk.query, Slices()
     behind = paths.in_order(paths.path_of(*paths.elements_of(after))) if after else None
     for path in walk.in_order(top):
         if len(entries) == limit:
             break
         znode = walk.znodes.get(path)
-        if znode is None or (behind is not None and paths.in_order(path) <= behind):
+        is_before = behind is not None and paths.in_order(path) <= behind
+        if path in walk.unread and not is_before:
+            broken.append(Unreadable(path, walk.unread[path]))
+        if znode is None or is_before:
             await slices.add(0)
             continue
         await slices.add(len(znode.data))

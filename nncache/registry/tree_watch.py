@@ -4,16 +4,19 @@ One watch of ZooKeeper on each entry's data and one on its children, set again a
 does for Hadoop's own registry DNS. Such a watch says that something has changed, not what: of several changes of one
 entry the last may be all that is seen. What can be missed beyond that, when the connection was lost, is named by a Gap.
 Below `paths.MAX_ELEMENTS` levels nothing is followed.
+
+An entry below the top that an ACL refuses to this client is as one that is not there, and so is all below it. ZooKeeper
+does not tell when that changes: it is seen when all is read again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol, TypeAlias
 
-from nncache.coordination.errors import ConnectionLostError, NoNodeError
+from nncache.coordination.errors import ConnectionLostError, NoNodeError, NotAllowedError
 from nncache.coordination.watches import WatchedReads, Watcher
 from nncache.coordination.zookeeper import Znode
 from nncache.registry import paths
@@ -75,23 +78,25 @@ class WatchedTree(WatchedReads, Protocol):
 
 
 class _Node:
-    """An entry that is watched, and the two watches on it."""
+    """An entry that is followed."""
 
-    def __init__(self, path: str, news: "_News") -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
         self.mark: tuple[int, int] | None = None  # creation and version of the reported data; None: not there
         self.names = set[str]()  # of the entries right below it that were there and are not known to be gone
-        self.data_armed_in = 0  # the connection in which the watch is set; 0: it is not
-        self.names_armed_in = 0
-        self._news = news
+        self.armed_in = 0  # the connection in which both its watches are set; 0: one may not be
+        self.is_refused = False  # when it was last read
 
-    def data_fired(self) -> None:
-        self.data_armed_in = 0
-        self._news.tell(self.path)
 
-    def names_fired(self) -> None:
-        self.names_armed_in = 0
-        self._news.tell(self.path)
+@dataclass(frozen=True, slots=True)
+class _Watcher:
+    """What a watch on an entry calls: equal to any other on the same, so that a session holds it only once."""
+
+    fired: Callable[[str], None]
+    path: str
+
+    def __call__(self) -> None:
+        self.fired(self.path)
 
 
 class _News:
@@ -115,11 +120,14 @@ class _News:
 class TreeWatch:
     """Follows the entries at and below a path, for as long as `changes` is read.
 
+    kazoo can remove no watch: to follow the same again over the same session, read `changes` of the same TreeWatch.
+
     Invariants:
         T1  After Current, the entries reported and not removed are those that were read last, with their data.
-        T2  An entry that is not to be read again has both its watches set in the present connection.
-        T3  Each entry that is followed is in the names of the one above it, or is to be read again.
+        T2  An entry that is not to be read again, and not refused, has both its watches set in the present connection.
+        T3  Each entry that is followed is in the names of the one above it.
         T4  A change costs as much as what has changed, not as much as what is followed; each AT_A_TURN give way.
+        T5  A session holds at most one watcher for each path and kind, however often it is set.
     """
 
     def __init__(self, session: WatchedTree, root: str, path: str) -> None:
@@ -133,11 +141,18 @@ class TreeWatch:
 
     @property
     def watched(self) -> int:
-        """How many entries are watched now."""
+        """How many entries are watched now; those that are refused count."""
         return len(self._nodes)
 
+    def forget(self) -> None:
+        """Follow nothing, until `changes` is called and read again; what it returned before must not be."""
+        self._nodes = {}
+        self._news = _News()
+        self._connection = 0
+
     async def changes(self) -> AsyncIterator[Change]:
-        """Yield what is there, then each change; without end. Raises NotAllowedError if an ACL refuses to be read."""
+        """Yield what is there, then each change; without end. Raises NotAllowedError if an ACL refuses the top."""
+        self.forget()
         loop = asyncio.get_running_loop()
         read_at = -REREAD_S
         is_current = False
@@ -191,7 +206,7 @@ class TreeWatch:
 
     async def _refreshed(self, batch: list[str]) -> list[Change]:
         """Read these entries again, and return what differs from the last report."""
-        nodes = [self._nodes.setdefault(path, _Node(path, self._news)) for path in batch]
+        nodes = [self._nodes.setdefault(path, _Node(path)) for path in batch if self._is_in_tree(path)]
         reads = await at_once(self._read, nodes)
         changes: list[Change] = []
         slices = Slices()
@@ -201,35 +216,62 @@ class TreeWatch:
                 found.append((node, znode, names))
                 continue
             changes += await self._removed(node.path)
-            above = self._nodes.get(paths.parent_of(node.path))
-            if above is not None:  # so that it is read where the one above it, read after it, has it again
-                above.names.discard(paths.name_of(node.path))
+            self._leave_out(node)
         for node, znode, names in found:
             await slices.add(len(znode.data))
             changes += await self._reported(node, znode, names)
         return changes
 
+    def _is_in_tree(self, path: str) -> bool:
+        """Tell whether the entry above has it, as far as is known; else what was told of it is out of date."""
+        above = self._nodes.get(paths.parent_of(path))
+        return path == self._top or (above is not None and paths.name_of(path) in above.names)
+
+    def _leave_out(self, node: _Node) -> None:
+        """Take note that an entry was removed, since it is not there or is refused."""
+        if not self._is_in_tree(node.path):
+            return
+        if node.is_refused:  # kept, so that it is read again with all, and not with each change beside it
+            node.mark, node.names = None, set()
+            self._nodes[node.path] = node
+        elif node.path != self._top:  # so that it is read where the one above it, read later, has it again
+            self._nodes[paths.parent_of(node.path)].names.discard(paths.name_of(node.path))
+
+    def _fired(self, path: str) -> None:
+        node = self._nodes.get(path)
+        if node is not None:
+            node.armed_in = 0
+        self._news.tell(path)
+
     async def _read(self, node: _Node) -> tuple[Znode | None, frozenset[str]]:
         znode_path = self._root + node.path.removesuffix("/")
-        connection = self._session.connection_id
+        connection, watcher = self._session.connection_id, _Watcher(self._fired, node.path)
+        is_armed, node.armed_in = node.armed_in == connection, connection
+        new_watcher = None if is_armed else watcher
         try:
-            is_armed, node.data_armed_in = node.data_armed_in == connection, connection
-            znode = await self._session.read(znode_path, None if is_armed else node.data_fired)
+            znode = await self._session.read(znode_path, new_watcher)
+            node.is_refused = False
             if paths.depth_of(node.path) >= paths.MAX_ELEMENTS:
                 return znode, frozenset()
-            is_armed, node.names_armed_in = node.names_armed_in == connection, connection
-            names = await self._session.children(znode_path, None if is_armed else node.names_fired)
+            names = await self._session.children(znode_path, new_watcher)
         except NoNodeError:
-            node.data_armed_in = node.names_armed_in = 0
-            if node.path == self._top and await self._session.exists(znode_path, node.data_fired):
+            node.armed_in, node.is_refused = 0, False
+            if node.path == self._top and await self._session.exists(znode_path, watcher):
                 self._news.tell(node.path)  # made in between
             return None, frozenset()
+        except NotAllowedError:
+            node.armed_in, node.is_refused = 0, True
+            if node.path == self._top:
+                raise
+            return None, frozenset()
         except BaseException:  # cancelled, too: it is not known which watch is set
-            node.data_armed_in = node.names_armed_in = 0
+            node.armed_in = 0
             raise
         return znode, frozenset(names)
 
     async def _reported(self, node: _Node, znode: Znode, names: frozenset[str]) -> list[Change]:
+        if node.path not in self._nodes:
+            return []  # what is above it was removed
         changes: list[Change] = []
         for name in node.names - names:
             changes += await self._removed(paths.below(node.path, name))
@@ -237,7 +279,7 @@ class TreeWatch:
             self._news.tell(paths.below(node.path, name))
         node.names = set(names)
         mark = (znode.created_zxid, znode.version)
-        if mark != node.mark and node.path in self._nodes:
+        if mark != node.mark:
             node.mark = mark
             changes.append(await apart(len(znode.data), _present, node.path, znode))
         return changes

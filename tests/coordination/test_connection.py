@@ -6,11 +6,14 @@ import logging
 import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
+from nncache.coordination import connection as connection_module
 from nncache.coordination.connection import ZooKeeperConnection
 from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.kazoo_client import Client
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.testbed.ports import PortLease
 from tests.coordination.scripted_zookeeper import Mood, ScriptedZooKeeper
@@ -166,6 +169,56 @@ async def test_a_client_that_fails_is_replaced(link: Link, caplog: pytest.LogCap
     await link.connect()
     await until_so(lambda: link.server.closed == [0xA1])
     assert link.connection.session_id == 0xA2
+
+
+def fail_to_make_clients(patch: pytest.MonkeyPatch, *times: int) -> None:
+    """Have the making of clients fail, at these times from now on."""
+    number = 0
+
+    def make(*args: Any, **how: Any) -> Any:
+        nonlocal number
+        number += 1
+        if number in times:
+            raise RuntimeError("can't start new thread")
+        return Client(*args, **how)
+
+    patch.setattr(connection_module, "Client", make)
+
+
+async def test_a_client_that_cannot_be_made_is_tried_again(
+    link: Link, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the usual pause, for as long as it takes; the reason is told, and said once."""
+    fail_to_make_clients(monkeypatch, 1, 2)
+    await link.lose(Mood.HANG_UP)
+    link.now += TIMEOUT_S + 1.0
+    await until_so(lambda: link.connection.complaint.endswith("can't start new thread"))
+    with pytest.raises(ConnectionLostError, match="no client can be started: can't start new thread"):
+        link.connection.client()
+    link.server.mood = Mood.GRANT
+
+    def is_connected_later() -> bool:
+        link.now += 0.5
+        return link.connection.is_connected
+
+    await until_so(is_connected_later)
+    assert (link.connection.session_id, link.connection.sessions_given_up) == (0xA2, 1)
+    assert sum("can't start new thread; it is tried again every 1 s" in text for text in caplog.messages) == 1
+    await until_so(lambda: link.server.closed == [0xA1])
+
+
+async def test_a_session_given_up_that_cannot_be_closed_costs_no_connection(
+    link: Link, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends by itself; whoever looks at znodes is told of the connection."""
+    fail_to_make_clients(monkeypatch, 2)
+    await link.lose(Mood.HANG_UP)
+    link.now += TIMEOUT_S + 1.0
+    await until_so(lambda: link.connection.session_id == 0)
+    link.server.mood = Mood.GRANT
+    await link.connect()
+    assert (link.connected, link.connection.session_id) == (2, 0xA2)
+    assert any("is not closed, and ends by itself: can't start new" in text for text in caplog.messages)
 
 
 async def test_the_log_says_each_thing_once(link: Link, caplog: pytest.LogCaptureFixture) -> None:

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from nncache.registry.operations import Registry
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected, expire
 from tests.patience import HANG_S
+from tests.registry.flat_session import FlatSession
 from tests.registry.samples import WEBHDFS
 
 
@@ -130,10 +132,41 @@ async def test_what_cannot_be_followed_is_an_error(zookeeper_server: ZooKeeperSe
             s.session = None
             assert "another one" in await running
         s.session = session
-        only_to_administer = Acl((AclEntry("world", "anyone", Right.ADMIN),))
-        znode = s.registry.znode("/services/secret")
-        await s.registry.zookeeper.commit([Create(znode, b"", acl=only_to_administer)])
+        await s.registry.zookeeper.set_acl(s.registry.root, ONLY_TO_ADMINISTER, 0)
         assert "cannot be followed" in await ended(s)
+
+
+ONLY_TO_ADMINISTER = Acl((AclEntry("world", "anyone", Right.ADMIN),))
+
+
+async def test_an_entry_that_may_not_be_read_costs_no_other(zookeeper_server: ZooKeeperServer) -> None:
+    """All others are followed."""
+    async with fixture(zookeeper_server) as s, asyncio.TaskGroup() as tasks:
+        secret = s.registry.znode("/users/bob")
+        await s.registry.zookeeper.commit([Create(secret, b"", acl=ONLY_TO_ADMINISTER)])
+        running = tasks.create_task(s.follower.run(s.invalidated))
+        await s.until(None)
+        await s.registry.delete("/users/bob")
+        await s.registry.mknode("/users/joe")
+        await s.until("/users/joe")  # so that the list has been read without it
+        await s.registry.mknode("/users/bob")
+        await s.until("/users/bob")
+        running.cancel()
+
+
+async def test_to_follow_again_leaves_no_watcher_behind() -> None:
+    """It is followed whenever a client waits, for years, and kazoo keeps what it was given until a watch fires."""
+    session: Any = FlatSession("/r/users", "/r/users/joe", "/r/services")
+    follower = RegistryFollower(lambda: session, "/r")
+    read = asyncio.Event()
+    for _ in range(2):
+        read.clear()
+        async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(follower.run(lambda _: read.set()))
+            await read.wait()
+            assert (follower.followed, session.watchers) == (4, 8)
+            running.cancel()
+        assert follower.followed == 0
 
 
 async def ended(s: Fixture) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.coordination.acl import ALL, OPEN
+from nncache.coordination.acl import ALL, OPEN, AclEntry, Right
 from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
 from nncache.registry.access import AccessPolicy, ZooKeeperIdentity, digest_account
 from nncache.registry.errors import (
@@ -21,7 +21,7 @@ from nncache.registry.errors import (
     RecordChangedError,
     RegistryIOError,
 )
-from nncache.registry.operations import Registry
+from nncache.registry.operations import PER_CALL, Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import encode_record
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
@@ -216,6 +216,20 @@ async def test_a_secure_registry_protects_what_is_made() -> None:
     ):
         with pytest.raises(NoPathPermissionsError):
             await attempt
+
+
+async def test_an_entry_that_may_not_be_read_is_left_out_of_many() -> None:
+    """The others are known; who asks about it alone is told why."""
+    registry = fake_registry()
+    await registry.make_root()
+    await registry.bind("/services/hdfs", WEBHDFS)
+    await registry.mknode("/services/secret")
+    await registry.zookeeper.set_acl("/registry/services/secret", (AclEntry("sasl", "yarn", Right.READ),), 0)
+    names = ("/services/secret", "/services/none", "/services/hdfs", *["/users"] * PER_CALL)
+    found = await registry.stat_all(names)
+    assert [status.path for status in found] == ["/services/hdfs", *["/users"] * PER_CALL]
+    with pytest.raises(NoPathPermissionsError, match="see zookeeper_sasl"):
+        await registry.stat("/services/secret")
 
 
 async def test_a_write_without_an_answer_is_said_to_be_unknown() -> None:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from nncache.coordination.acl import OPEN
+from nncache.coordination.acl import OPEN, AclEntry, Right
 from nncache.coordination.errors import ConnectionLostError, NoNodeError
 from nncache.coordination.zookeeper import Create, ZnodeAcl
 from nncache.registry.access import AccessPolicy, ZooKeeperIdentity
@@ -21,7 +21,7 @@ from nncache.registry.errors import (
     RegistryIOError,
     ResourceManagerError,
 )
-from nncache.registry.operations import Registry
+from nncache.registry.operations import REFUSED, Registry
 from nncache.registry.purge_plan import KeptEntry
 from nncache.registry.reaping import Reaped, Reaping, reap
 from nncache.registry.record import ServiceRecord, uri_endpoint
@@ -152,6 +152,16 @@ async def test_each_page_is_asked_for_once(registry: Registry, manager: FakeReso
     assert asked.pop("/info") == 2
     assert asked == dict.fromkeys(asked, 1)
     assert f"/apps/{RUNS}/appattempts" in asked
+
+
+async def test_an_entry_that_may_not_be_read_stays(registry: Registry, manager: FakeResourceManager) -> None:
+    """With what is above it, and named; all else that has ended goes."""
+    secret = "/users/joe/web/a/components/c1"
+    await registry.zookeeper.set_acl(registry.znode(secret), (AclEntry("sasl", "joe", Right.READ),), 0)
+    found = await reaped(registry, manager)
+    assert [each.path for each in found.gone] == ["/users/joe/web/b/components/c3"]
+    assert why(found)[secret] == f"it cannot be read: {REFUSED}"
+    assert why(found)["/users/joe/web/a"] == f"{secret}, which is below it, cannot be read"
 
 
 async def test_a_live_container_keeps_its_applications_record(
@@ -343,6 +353,18 @@ async def test_acls_of_a_secure_registry() -> None:
     faults = await audit_tree(registry, "/")
     assert list(faults) == ["/services/open"]
     assert len(faults["/services/open"]) == 2
+
+
+async def test_an_entry_that_may_not_be_read_is_a_fault() -> None:
+    """Once, and no other has one; in a secure registry its ACL may not be read either."""
+    server = FakeZooKeeper(asyncio.get_running_loop().time)
+    registry = Registry(server.session(frozenset({YARN})), "/registry", SECURE)
+    await registry.make_root()
+    await registry.mknode("/services/secret")
+    await registry.zookeeper.set_acl("/registry/services/secret", (AclEntry("sasl", "joe@R", Right.READ),), 0)
+    for access in (SECURE, AccessPolicy()):
+        seen = Registry(registry.zookeeper, "/registry", access)
+        assert await audit_tree(seen, "/") == {"/services/secret": (REFUSED,)}
 
 
 class Failing(FakeSession):

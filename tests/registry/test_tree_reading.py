@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nncache.coordination.acl import AclEntry, Right
-from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.errors import ConnectionLostError, NotAllowedError
 from nncache.coordination.zookeeper import Create, Delete
 from nncache.registry import tree_reading
 from nncache.registry.endpoint_query import EndpointQuery
@@ -19,12 +19,12 @@ from nncache.registry.errors import (
     RegistryIOError,
     TooMuchDataError,
 )
-from nncache.registry.operations import Registry
+from nncache.registry.operations import PER_CALL, REFUSED, Registry
 from nncache.registry.pacing import SLICE_BYTES, at_once
 from nncache.registry.paths import MAX_ELEMENTS, TOO_DEEP
 from nncache.registry.record import EntryStatus, RegistryEntry, ServiceRecord, Unreadable, uri_endpoint
 from nncache.registry.record_json import MAX_READ_BYTES, encode_record, parse_record
-from nncache.registry.tree_reading import read_tree
+from nncache.registry.tree_reading import ENTRY_BYTES, read_tree
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.registry.samples import WEBHDFS, fake_registry, registry_over
 
@@ -128,14 +128,66 @@ async def test_a_path_that_is_not_there_is_an_error(registry: Registry) -> None:
         await read_tree(registry, "/services/..")
 
 
-async def test_what_may_not_be_read_is_named_or_an_error() -> None:
-    """Children that may not be listed are named; data that may not be read end the reading."""
-    registry = fake_registry()
-    await registry.make_root()
-    none = (AclEntry("sasl", "yarn", Right.READ),)
-    await registry.zookeeper.set_acl("/registry/services", none, 0)
+FOR_YARN = (AclEntry("sasl", "yarn", Right.READ),)
+
+
+async def test_what_may_not_be_read_is_named(registry: Registry) -> None:
+    """All else is read and found, whatever call it is in; nobody learns what is below."""
+    await at_once(lambda number: registry.bind(f"/users/joe/i{number}", HBASE), range(2 * PER_CALL))
+    secrets = ["/users/joe/hbase", "/users/joe/i7"]
+    before = await read_tree(registry, "/")
+    for path in secrets:
+        await registry.zookeeper.set_acl(registry.znode(path), FOR_YARN, 0)
+    reading = await read_tree(registry, "/")
+    assert reading.unreadable == (*before.unreadable, *(Unreadable(path, REFUSED) for path in secrets))
+    gone = {*secrets, "/users/joe/hbase/demo1"}
+    assert reading.entries == tuple(entry for entry in before.entries if entry.path not in gone)
+    assert paths_of(reading.bare) == ["/", "/services", "/users", "/users/joe"]
+    search = await read_tree(registry, "/users", EndpointQuery("api", "org.apache.hbase"))
+    assert (len(search.entries), paths_of(search.unreadable)) == (2 * PER_CALL, secrets)
+    assert paths_of((await read_tree(registry, "/", after="/users/joe/hbase")).unreadable) == secrets[1:]
+
+
+async def test_a_path_that_may_not_be_read_is_an_error(registry: Registry) -> None:
+    """Whoever asked about it learns why there is no answer."""
+    await registry.zookeeper.set_acl("/registry/services", FOR_YARN, 0)
     with pytest.raises(RegistryIOError, match="ACL refuses"):
-        await read_tree(registry, "/")
+        await read_tree(registry, "/services")
+    assert "/users" in (await read_tree(registry, "/")).records
+
+
+class Listed(FakeSession):
+    """A session whose lists an ACL comes before."""
+
+    async def children(self, path: str) -> tuple[str, ...]:
+        """Refuse one."""
+        if path == "/registry/users":
+            raise NotAllowedError(path)
+        return await super().children(path)
+
+
+async def test_what_may_not_be_listed_is_named() -> None:
+    """Its ACL has changed since it was read."""
+    registry = await registry_over(Listed(FakeZooKeeper(asyncio.get_running_loop().time)))
+    await registry.mknode("/users/joe")
+    reading = await read_tree(registry, "/")
+    assert paths_of(reading.bare) == ["/", "/services", "/users"]
+    assert reading.unreadable == (Unreadable("/users", REFUSED),)
+
+
+async def test_what_may_not_be_read_costs_each_entry_one_more_read(registry: Registry) -> None:
+    """At most, however much is refused; and what is named is held as well."""
+    await registry.zookeeper.commit(
+        [Create(f"/registry/services/i{number}", b"", acl=FOR_YARN) for number in range(PER_CALL)]
+    )
+    session = registry.zookeeper
+    assert isinstance(session, FakeSession)
+    before = session.stats().calls  # the fake counts each znode of a call
+    entries = len((await read_tree(registry, "/services")).unreadable) + 2
+    assert entries == PER_CALL + 3
+    assert session.stats().calls - before <= 2 * entries
+    with pytest.raises(TooMuchDataError):
+        await read_tree(registry, "/services", most_bytes=PER_CALL * ENTRY_BYTES)
 
 
 class Cut(FakeSession):

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.coordination.errors import NoNodeError
+from nncache.coordination.errors import NotAllowedError
 from nncache.coordination.session import Session
-from nncache.coordination.watches import Watcher
-from nncache.coordination.zookeeper import Create, Znode
+from nncache.coordination.zookeeper import Create
 from nncache.registry import paths
 from nncache.registry.access import AccessPolicy
 from nncache.registry.errors import PathNotFoundError, RegistryError
@@ -23,6 +22,7 @@ from nncache.testbed import Cluster
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected, expire
 from tests.patience import HANG_S
+from tests.registry.flat_session import FlatSession
 from tests.registry.samples import WEBHDFS
 
 
@@ -190,71 +190,6 @@ async def test_a_zookeeper_that_goes_and_comes_back(zookeeper_server: ZooKeeperS
     assert set(view.records) == {"/", paths.USERS, paths.SERVICES}
 
 
-class Flat:
-    """A session with a tree that a test changes at once, as other clients do; it has no delay.
-
-    Attributes:
-        made_again: the path of an entry that another client makes again when it was just seen to be gone.
-    """
-
-    connection_id = 1
-    made_again = ""
-
-    def __init__(self) -> None:
-        self.below: dict[str, set[str]] = {"/r": set()}  # by path of ZooKeeper
-        self.reads = 0
-        self._watchers: dict[str, Watcher] = {}
-
-    def make(self, path: str) -> None:
-        """Make an entry."""
-        above, _, name = path.rpartition("/")
-        self.below[above].add(name)
-        self.below[path] = set()
-        self._fire(f"{above} names")
-
-    def remove(self, path: str) -> None:
-        """Remove an entry, and all below it, from the bottom up."""
-        for name in [*self.below[path]]:
-            self.remove(f"{path}/{name}")
-        above, _, name = path.rpartition("/")
-        self.below[above].discard(name)
-        del self.below[path]
-        for key in (path, f"{path} names", f"{above} names"):
-            self._fire(key)
-
-    def _fire(self, key: str) -> None:
-        watcher = self._watchers.pop(key, None)
-        if watcher is not None:
-            watcher()
-
-    async def wait_connected(self, timeout_s: float) -> None:
-        """It is."""
-
-    async def read(self, path: str, watcher: Watcher | None) -> Znode:
-        """Return a znode."""
-        self.reads += 1
-        if path not in self.below:
-            if path == self.made_again:
-                self.make(path)
-            raise NoNodeError(path)
-        if watcher is not None:
-            self._watchers[path] = watcher
-        children = len(self.below[path])
-        return Znode(path=path, data=b"", version=0, created_zxid=1, children=children, owner_session=0)
-
-    async def children(self, path: str, watcher: Watcher | None) -> tuple[str, ...]:
-        """Return the names of those right below."""
-        if path not in self.below:
-            raise NoNodeError(path)
-        if watcher is not None:
-            self._watchers[f"{path} names"] = watcher
-        return tuple(self.below[path])
-
-    async def exists(self, path: str, watcher: Watcher | None) -> bool:
-        """Tell whether it is there."""
-        return path in self.below
-
-
 async def reported_until_current(changes: AsyncIterator[Change]) -> list[Change]:
     """Return the changes up to Current."""
     reported: list[Change] = []
@@ -266,7 +201,7 @@ async def reported_until_current(changes: AsyncIterator[Change]) -> list[Change]
 
 async def test_an_entry_that_was_gone_for_a_moment_is_not_lost() -> None:
     """It was gone when it was read, and there again when its parent's list was."""
-    session = Flat()
+    session = FlatSession()
     for path in ("/r/services", "/r/services/x"):
         session.make(path)
     session.made_again = "/r/services/x"
@@ -290,7 +225,7 @@ async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(paths, "below", counted)
     costs = []
     for many in (300, 3_000):
-        session = Flat()
+        session = FlatSession()
         for top in ("/r/gone", "/r/stays"):
             session.make(top)
             for number in range(many):
@@ -300,7 +235,7 @@ async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) 
         assert len(await reported_until_current(changes)) == 2 * many + 4
         session.remove("/r/gone")
         steps.clear()
-        session.reads = 0
+        session.reads.clear()
         others = 0
         is_over = asyncio.Event()
 
@@ -317,13 +252,13 @@ async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) 
         assert sum(isinstance(change, Removed) for change in reported) == many + 1
         assert watch.watched == many + 2
         assert others >= many // AT_A_TURN
-        costs.append(len(steps) + session.reads)
+        costs.append(len(steps) + len(session.reads))
     assert costs[1] < 15 * costs[0]
 
 
 async def test_what_is_too_deep_is_not_followed() -> None:
     """A chain of entries takes as many calls as there are levels, and the last that is read says so."""
-    session = Flat()
+    session = FlatSession()
     path = "/r"
     for _ in range(paths.MAX_ELEMENTS + 40):
         path += "/c"
@@ -331,7 +266,88 @@ async def test_what_is_too_deep_is_not_followed() -> None:
     watch = TreeWatch(session, "/r", "/")
     reported = await reported_until_current(watch.changes())
     present = {each.status.path: each.fault for each in reported if isinstance(each, Present)}
-    assert len(present) == watch.watched == session.reads == paths.MAX_ELEMENTS + 1
+    assert len(present) == watch.watched == len(session.reads) == paths.MAX_ELEMENTS + 1
     assert {path: fault for path, fault in present.items() if fault} == {
         "/c" * paths.MAX_ELEMENTS: paths.TOO_DEEP
     }
+
+
+def told(changes: list[Change]) -> list[str]:
+    """Return what was told, in short."""
+    short = {Present: "+", Removed: "-"}
+    return [
+        f"{short[type(each)]}{each.status.path if isinstance(each, Present) else each.path}"
+        for each in changes
+        if isinstance(each, Present | Removed)
+    ]
+
+
+async def test_what_an_acl_refuses_is_passed_over() -> None:
+    """With all below it; the rest is followed, and a change beside it costs nothing more than without it."""
+    session = FlatSession("/r/users", "/r/users/bob", "/r/users/bob/x", "/r/users/bob/x/y", "/r/users/joe")
+    session.refused.add("/r/users/bob")
+    changes = TreeWatch(session, "/r", "/").changes()
+    assert told(await reported_until_current(changes)) == ["+/", "+/users", "+/users/joe"]
+    session.reads.clear()
+    session.make("/r/users/ann")
+    assert told(await reported_until_current(changes)) == ["+/users/ann"]
+    assert session.reads == ["/r/users", "/r/users/ann"]
+    session.remove("/r/users/bob")
+    session.remove("/r/users/joe")
+    assert told(await reported_until_current(changes)) == ["-/users/joe"]
+
+
+async def test_an_acl_that_changes_is_seen_when_all_is_read_again() -> None:
+    """What it refuses now is removed with all below it, and comes back; no watcher is set twice."""
+    session = FlatSession("/r/users", "/r/users/bob", "/r/users/bob/x", "/r/users/bob/x/y", "/r/users/joe")
+    watch = TreeWatch(session, "/r", "/users")
+    changes = watch.changes()
+    assert len(told(await reported_until_current(changes))) == 5
+    was_set = session.watchers
+    for _ in range(3):
+        session.refused.add("/r/users/bob")
+        session.write("/r/users/bob/x")  # is read at the same time as what is above it
+        assert await reread(session, watch, changes) == ["-/users/bob/x/y", "-/users/bob/x", "-/users/bob"]
+        session.write("/r/users/bob/x/y")  # below what is refused: watches that were set before tell of it
+        session.make("/r/users/bob/z")
+        session.remove("/r/users/bob/z")
+        session.make("/r/users/bob/x/z")
+        session.remove("/r/users/bob/x/z")
+        assert await reread(session, watch, changes) == []
+        session.refused.clear()
+        assert await reread(session, watch, changes) == ["+/users/bob", "+/users/bob/x", "+/users/bob/x/y"]
+        assert session.watchers == was_set
+    assert watch.watched == 5
+
+
+async def reread(session: FlatSession, watch: TreeWatch, changes: AsyncIterator[Change]) -> list[str]:
+    """Have it read all again, as after REREAD_S, and return what was told, but for an entry that ends the wait."""
+    watch._all_again()  # noqa: SLF001 - what time does
+    session.make("/r/users/ann")
+    reported = told(await reported_until_current(changes))
+    session.remove("/r/users/ann")
+    reported += told(await reported_until_current(changes))
+    assert {"+/users/ann", "-/users/ann"} <= {*reported}
+    return [each for each in reported if not each.endswith("/ann")]
+
+
+async def test_a_top_that_an_acl_refuses_is_an_error() -> None:
+    """There is nothing to be followed."""
+    session = FlatSession("/r/users")
+    session.refused.add("/r/users")
+    with pytest.raises(NotAllowedError):
+        await anext(TreeWatch(session, "/r", "/users").changes())
+    assert told(await reported_until_current(TreeWatch(session, "/r", "/").changes())) == ["+/"]
+
+
+async def test_who_follows_again_is_told_everything_and_sets_no_other_watcher() -> None:
+    """Nobody could remove those of before."""
+    session = FlatSession("/r/users", "/r/users/joe")
+    watch = TreeWatch(session, "/r", "/")
+    for _ in range(3):
+        assert told(await reported_until_current(watch.changes())) == ["+/", "+/users", "+/users/joe"]
+        assert (watch.watched, session.watchers) == (3, 6)
+        session.make("/r/users/ann")  # while nobody follows
+        session.remove("/r/users/ann")
+    watch.forget()
+    assert watch.watched == 0
