@@ -23,7 +23,11 @@ from nncache.hadoop.glob_syntax import (
 __all__ = ["Glob", "GlobError", "GlobSet", "compile_glob"]
 
 DEFAULT_MAX_STEPS: Final = 100_000
-"""Remembered steps of a set's automaton; about 100 bytes each."""
+"""Remembered steps of a set's automaton; about 100 bytes each, 500 more where one makes a state."""
+
+DEFAULT_MAX_NODES: Final = 500_000
+"""Nodes in its remembered states, and names of globs that end there; at most 64 bytes each. A path can make a state
+for each of its characters, of as many nodes as all globs have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,9 @@ _NO_TESTS: Final[dict[AnyChar | OneOf, _Node]] = {}
 
 _NO_EITHER: Final[dict[EitherOf, _Node]] = {}
 
+_NO_NAMES: Final[frozenset[str]] = frozenset()
+"""Of most states: an empty set of its own would take 216 bytes."""
+
 
 class _State:
     """The nodes that are reached by one beginning of a path."""
@@ -77,7 +84,12 @@ class _State:
         self.nodes = nodes
         self.stays = stays  # any character but "/" and a line feed leads back to it
         self.steps: dict[str, _State] = {}  # by the next character
-        self.names = frozenset[str]().union(*(node.names for node in nodes))
+        self.names = frozenset(name for node in nodes for name in node.names) or _NO_NAMES
+
+    @property
+    def size(self) -> int:
+        """What it holds: nodes, and names."""
+        return len(self.nodes) + len(self.names)
 
 
 class GlobSet:
@@ -86,12 +98,21 @@ class GlobSet:
     Invariants:
         I1  A remembered step leads to the state of exactly the nodes that the character leads to.
         I2  At most `max_steps` steps are remembered.
+        I3  The remembered states but the last one hold fewer than `max_nodes` nodes and names.
     """
 
-    def __init__(self, globs: Mapping[str, str | Glob], *, max_steps: int = DEFAULT_MAX_STEPS) -> None:
+    def __init__(
+        self,
+        globs: Mapping[str, str | Glob],
+        *,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        max_nodes: int = DEFAULT_MAX_NODES,
+    ) -> None:
         """Build the set from globs by name; a text is read first and may raise GlobError."""
         self._max_steps = max_steps
+        self._max_nodes = max_nodes
         self.remembered_steps = 0  # entries of the automaton now
+        self.remembered_nodes = 0  # nodes and names in its states now
         self.worked_out_steps = 0  # entries made, ever
         self.visited_nodes = 0  # nodes looked at while making them, ever
         self.forgotten = 0  # times that the automaton was forgotten because it was full
@@ -114,7 +135,7 @@ class GlobSet:
         Raises GlobError: a text is no glob; nothing was changed.
         """
         if not self._globs.items() <= globs.items():
-            return GlobSet(globs, max_steps=self._max_steps)
+            return GlobSet(globs, max_steps=self._max_steps, max_nodes=self._max_nodes)
         new = {name: _read(glob) for name, glob in globs.items() if name not in self._globs}
         for name, glob in new.items():
             self._add(name, glob)
@@ -194,7 +215,7 @@ class GlobSet:
         return state
 
     def _step(self, state: _State, char: str) -> _State:
-        if self.remembered_steps >= self._max_steps:
+        if self.remembered_steps >= self._max_steps or self.remembered_nodes >= self._max_nodes:
             self._forget()
         self.remembered_steps += 1
         self.worked_out_steps += 1
@@ -222,6 +243,7 @@ class GlobSet:
         state = self._states.get(key)
         if state is None:
             state = self._states[key] = _State(key, stays=_stays(key))
+            self.remembered_nodes += state.size
         return state
 
     def _forget(self) -> None:
@@ -234,6 +256,7 @@ class GlobSet:
             state.steps.clear()
         self._states = {self._start.nodes: self._start, self._dead.nodes: self._dead}
         self.remembered_steps = 0
+        self.remembered_nodes = self._start.size + self._dead.size
         self._asked_last, self._names_last = "/", self._root_names
 
     def _add(self, name: str, glob: Glob) -> None:

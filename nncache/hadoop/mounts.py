@@ -61,8 +61,7 @@ class MountTable:
         What `/.reserved/raw` shows is held where its path is. Costs time linear in the levels of the deepest mount
         point, whatever their number.
         """
-        if path.startswith(_RAW) and path[len(_RAW) : len(_RAW) + 1] in {"", "/"}:
-            path = path[len(_RAW) :] or ROOT
+        path = _without_raw(path)
         end = 0
         for _ in range(self._most_levels):
             end = path.find(ROOT, end + 1)
@@ -79,7 +78,11 @@ class MountTable:
         return path in self._internal
 
     def is_fixed(self, path: str) -> bool:
-        """Whether a canonical path is a mount point or above one: the table needs it, so no call may take it away."""
+        """Whether a canonical path is a mount point or above one: the table needs it, so no call may take it away.
+
+        It is also below `/.reserved/raw`.
+        """
+        path = _without_raw(path)
         return path in self._internal or path in self.points
 
     def within(self, path: str) -> tuple[str, ...]:
@@ -88,6 +91,13 @@ class MountTable:
         start = path.rstrip(ROOT) + ROOT
         below = (namespace for point, namespace in self.points.items() if point.startswith(start))
         return tuple(dict.fromkeys((*(() if own is None else (own,)), *below)))
+
+
+def _without_raw(path: str) -> str:
+    """Return the path of what a canonical path below `/.reserved/raw` shows; any other path is its own."""
+    if path == _RAW or path.startswith(_RAW + ROOT):
+        return path[len(_RAW) :] or ROOT
+    return path
 
 
 def _see_point(point: str) -> None:

@@ -9,6 +9,7 @@ the client's library may put it into that form or not.
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Final
 
 import msgspec
@@ -38,9 +39,23 @@ def second_step_paths(
     location = _location(headers, body)
     named = () if location is None else _forms(location)
     if not named and call.path is not None:
-        named = (call.path, unicodedata.normalize("NFC", call.path))
+        named = (call.path, form_c(call.path))
     real = (real_path(path) for path in named)
     return tuple(dict.fromkeys(path for path in real if path is not None and not exceeds_limits(path)))
+
+
+def form_c(text: str) -> str:
+    """Return the normalization form C of a text.
+
+    The marks behind each letter are put in order first: `unicodedata.normalize` takes the square of their number for
+    that, and merely walks through those that are in order.
+    """
+    if text.isascii():
+        return text
+    apart = "".join(unicodedata.normalize("NFD", char) for char in text)
+    runs = groupby(apart, key=lambda char: unicodedata.combining(char) != 0)
+    ordered = (sorted(run, key=unicodedata.combining) if is_mark else run for is_mark, run in runs)
+    return unicodedata.normalize("NFC", "".join(map("".join, ordered)))
 
 
 def _location(headers: Iterable[tuple[bytes, bytes]], body: bytes | None) -> str | None:
@@ -61,7 +76,7 @@ def _forms(url: str) -> tuple[str, ...]:
     if not spelled.startswith(PREFIX):
         return ()
     rest = spelled[len(PREFIX) :]
-    paths = (_path(form) for form in dict.fromkeys((rest, unicodedata.normalize("NFC", rest))))
+    paths = (_path(form) for form in dict.fromkeys((rest, form_c(rest))))
     return tuple(path for path in paths if path is not None)
 
 

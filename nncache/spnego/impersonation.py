@@ -59,11 +59,13 @@ class Impersonation:
         return not_from_here(real_user, peer)
 
     async def _resolved(self, names: tuple[str, ...]) -> frozenset[Address]:
-        unknown = [name for name in names if name not in self._known]
+        """Return the addresses of the names; one that is known now counts, though it expires meanwhile."""
+        held = {name: known for name in names if (known := self._known.get(name)) is not None}
+        unknown = [name for name in names if name not in held]
         found = await asyncio.gather(*(self._resolve(name) for name in unknown))
         for name, addresses in zip(unknown, found, strict=True):
-            self._known[name] = frozenset(addresses)
-        return frozenset().union(*(self._known.get(name, frozenset()) for name in names))
+            self._known[name] = held[name] = frozenset(addresses)
+        return frozenset[Address]().union(*held.values())
 
 
 async def addresses_of(name: str) -> Collection[Address]:

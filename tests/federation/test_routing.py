@@ -116,6 +116,10 @@ def test_a_write_that_names_paths_of_several_is_refused(method: str, target: str
         ("PUT", f"{P}/data/x?op=RENAME&destination=/data"),
         ("PUT", f"{P}/data?op=SOMETHING"),
         ("DELETE", f"{P}/.reserved/raw/x?op=DELETE&sources=/user"),
+        ("DELETE", f"{P}/.reserved/raw/user/joe?op=DELETE&recursive=true"),
+        ("DELETE", f"{P}/.reserved/raw/user?op=DELETE&recursive=true"),
+        ("PUT", f"{P}/.reserved/raw/data?op=RENAME&destination=/data/y"),
+        ("PUT", f"{P}/data/x?op=RENAME&destination=/.reserved/raw/data"),
     ],
 )
 def test_mount_points_and_what_is_above_them_stay(method: str, target: str) -> None:

@@ -1,6 +1,8 @@
 """Matching paths against globs, one and many."""
 
+import random
 import re
+import tracemalloc
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -331,6 +333,33 @@ def test_what_is_remembered_is_bounded() -> None:
         assert not globs.matches(f"/x/{number}/{chr(0x400 + number)}")
         assert globs.remembered_steps <= 50
     assert globs.forgotten > 0
+
+
+MANY_NODES = [
+    ("any characters", {"x": "/logs/*_" + "?" * 32}, "_ab"),
+    ("many globs", {str(number): f"/logs/*_{chr(97 + number)}*_*" for number in range(26)}, "_abcdefgh"),
+    ("one glob of many", {str(number): "/logs/*_???????" for number in range(100)}, "_ab"),
+]
+
+
+@pytest.mark.parametrize(("kind", "texts", "alphabet"), MANY_NODES, ids=[kind for kind, _, _ in MANY_NODES])
+def test_what_is_remembered_of_many_nodes_is_bounded(kind: str, texts: dict[str, str], alphabet: str) -> None:
+    """A few paths make a state for each of their characters, of many nodes or names: steps alone bound no bytes."""
+    chance = random.Random(1)
+    paths = ["/logs/" + "".join(chance.choices(alphabet, k=200)) for _ in range(40)]
+    tight, roomy = GlobSet(texts, max_nodes=2_000), GlobSet(texts)
+    tracemalloc.start()
+    try:
+        for path in paths:
+            tight.names_matching(path)
+            assert tight.remembered_nodes < 2_000 + 120, "more than the last state is beyond the bound"
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 500_000, f"{kind}: {most} bytes"
+    assert tight.forgotten > 0
+    for path in paths:
+        assert tight.names_matching(path) == roomy.names_matching(path)
 
 
 @settings(max_examples=100)

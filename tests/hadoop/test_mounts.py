@@ -60,6 +60,24 @@ def test_mount_points_and_what_is_above_them_stay() -> None:
     assert [path for path in ("/", "/user", "/user/joe", "/data") if table.is_above(path)] == ["/", "/user"]
 
 
+@pytest.mark.parametrize(
+    ("path", "is_fixed"),
+    [
+        ("/.reserved/raw/user/joe", True),
+        ("/.reserved/raw/user", True),
+        ("/.reserved/raw/data", True),
+        ("/.reserved/raw", True),
+        ("/.reserved/raw/data/x", False),
+        ("/.reserved/rawdata", False),
+        ("/.reserved", False),
+    ],
+)
+def test_what_the_raw_files_show_of_them_stays_as_well(path: str, is_fixed: bool) -> None:
+    """A superuser may delete by that name, too."""
+    assert MountTable(DEEP).is_fixed(path) is is_fixed
+    assert MountTable(WITH_ROOT).is_fixed(path) is is_fixed
+
+
 def test_a_subtree_may_be_held_by_several() -> None:
     """Its own holder comes first, each once."""
     table = MountTable(WITH_ROOT)

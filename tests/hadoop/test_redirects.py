@@ -5,11 +5,11 @@ import unicodedata
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nncache.hadoop.calls import PREFIX, parse_call
-from nncache.hadoop.redirects import second_step_paths
+from nncache.hadoop.redirects import form_c, second_step_paths
 
 DATANODE = "http://dn:9864"
 DEEP = "/" + "a/" * 1_000 + "a"
@@ -94,6 +94,20 @@ def test_beyond_the_limits_of_hdfs_nothing_is_written() -> None:
     long = "/" + "e%CC%81" * 4_001
     assert of_location(long, f"{DATANODE}{PREFIX}/{'%C3%A9' * 4_001}") == ("/" + "\u00e9" * 4_001,)
     assert of_json(long, None) == ("/" + "\u00e9" * 4_001,)
+
+
+MARKS = "\u0300\u0301\u0308\u0316\u0323\u0327\u0338\u0344\u0345\u05b0\u093c\u0f71\u0f73\u0f81\u3099\U0001d165"
+LETTERS = "Ae\u00e9\u0390\u1ec7\u1fa7\ufb2c\u09c7\u09be\u09cb\U0001d158\U0001d160"
+HANGUL = "\u1100\u1112\u1161\u1175\u11a7\u11a8\u11c2\uac00\uac01\ud7a3"
+COMPATIBLE = "\uf900\uf914\ufa0e\U0002f800\U0002fa1d\u212b\u2126\ufb01\uff21"
+SURROGATES = "\udc80\udccc\udcff\ud800"
+
+
+@settings(max_examples=1_000)
+@given(st.text(MARKS + LETTERS + HANGUL + COMPATIBLE + SURROGATES + "/", max_size=40) | st.text())
+def test_form_c_is_that_of_unicode(text: str) -> None:
+    """The standard library's own, for whatever a client sends."""
+    assert form_c(text) == unicodedata.normalize("NFC", text)
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1, max_size=8))

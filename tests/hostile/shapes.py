@@ -96,6 +96,7 @@ SHAPES: Final[Mapping[str, Callable[[int], bytes]]] = {
     "snapshots": _path("GET", b"/.snapshot", b"GETFILESTATUS"),
     "semicolons": _path("PUT", b";a", b"MKDIRS"),
     "letters beyond ASCII": _path("PUT", "/é".encode(), b"MKDIRS"),
+    "marks out of order": lambda size: _path("PUT", b"%CC%96", b"CREATE", b"/" + b"%CC%80" * (size // 12))(size // 2),
     "escaped letters": _path("PUT", b"%C3%A9", b"MKDIRS"),
     "a repeated parameter of a read": _query("GET", b"GETFILESTATUS", b"&a"),
     "a long parameter of a read": _query("GET", b"GETFILESTATUS&a=", b"b"),

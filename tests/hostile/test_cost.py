@@ -4,10 +4,12 @@ import asyncio
 import gc
 import importlib
 import inspect
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Final
+from types import SimpleNamespace
+from typing import Any, Final, cast
 
 import pytest
 
@@ -32,8 +34,11 @@ from nncache.hadoop.change import (
 from nncache.hadoop.effects import CallOutcome, ExistingPath, effects_of_call
 from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import InvalidPathError
+from nncache.hadoop.redirects import form_c, second_step_paths
 from nncache.invalidation.publisher.digest import Digest
 from nncache.invalidation.publisher.relevance import concerns
+from nncache.namenode.webhdfs.operations import SERVED, Request
+from nncache.namenode.webhdfs.parameters import parse_parameters
 from nncache.net.http1.conditional import conditions_of
 from nncache.proxy.headers import request_headers
 from tests.hostile.costing import Cost, counted, serve
@@ -222,6 +227,15 @@ def _with_calls(path: str) -> None:
     parse_plain(f"{PREFIX}{path}?op=GETFILESTATUS&user.name=a")
 
 
+def _with_redirects(path: str) -> None:
+    form_c(path)
+    call = parse_call("PUT", f"{PREFIX}{path}?op=CREATE")
+    url = f"http://dn:9864{PREFIX}{path}".encode()
+    second_step_paths(call, (), b"")
+    second_step_paths(call, ((b"Location", url),), b"")
+    second_step_paths(call, (), b'{"Location":"%b"}' % url)
+
+
 def _with_fields(text: str) -> None:
     raw = text.encode()
     names = (b"Connection", b"Cookie", b"X-Forwarded-For", b"Accept")
@@ -238,16 +252,17 @@ ALONE: Final[Mapping[str, Callable[[str], None]]] = {
     "paths": _with_paths,
     "calls": _with_calls,
     "fields": _with_fields,
+    "redirects": _with_redirects,
 }
 PATHS: Final = ("/a", "/user/carol/workflow", "/aaaaaaaaaaaaaaa")
-TEXTS: Final = (*PATHS, "%2Fa", "%", "/..", "//", "a,", ",/a", ";", "é")
+TEXTS: Final = (*PATHS, "%2Fa", "%", "/..", "//", "a,", ",/a", ";", "é", "\u0300\u0316")
 
 
 @pytest.mark.parametrize("unit", TEXTS)
 @pytest.mark.parametrize("name", ALONE)
 def test_each_reader_is_linear_by_itself(name: str, unit: str) -> None:
     """Also where nothing longer than HDFS makes reaches it today."""
-    if unit not in PATHS and name not in {"paths", "calls", "fields"}:
+    if unit not in PATHS and name not in {"paths", "calls", "fields", "redirects"}:
         return  # it is given canonical paths alone
 
     def spend(size: int, cost: Cost) -> None:
@@ -258,6 +273,53 @@ def test_each_reader_is_linear_by_itself(name: str, unit: str) -> None:
     grown(spend)
 
 
+# ---- seconds, where C code takes neither lines nor bytes -----------------------------------------------
+
+
+def _redirected(path: str) -> None:
+    """Have our own NameNode send a client to a DataNode."""
+
+    async def for_writing() -> str:
+        return "dn:9864"
+
+    unused: Any = None
+    request = Request(
+        namenode=unused,
+        caller=unused,
+        path=path,
+        host="192.0.2.1",
+        parameters=parse_parameters("PUT", "op=CREATE&user.name=carol"),
+        datanodes=cast("Any", SimpleNamespace(for_writing=for_writing)),
+        namenode_rpc="nn:8020",
+        block_pool="BP-1",
+    )
+
+    async def redirect() -> None:
+        await SERVED["CREATE"](request)
+
+    asyncio.run(redirect())
+
+
+def _seconds(spend: Callable[[str], None], text: str) -> float:
+    """Return the seconds of CPU that a text costs, the fewest of five times: another process takes its share."""
+    spent = []
+    for _ in range(5):
+        before = time.thread_time()
+        spend(text)
+        spent.append(time.thread_time() - before)
+    return min(spent)
+
+
+@pytest.mark.parametrize("spend", [_with_redirects, _redirected])
+def test_marks_out_of_order_cost_no_square_of_their_number(spend: Callable[[str], None]) -> None:
+    """Eight times as many: square growth gives 64."""
+    few, many = (
+        _seconds(spend, "/" + "\N{COMBINING GRAVE ACCENT}" * n + "\N{COMBINING GRAVE ACCENT BELOW}" * n)
+        for n in (HALF // 16, HALF // 2)
+    )
+    assert many <= 3 * 8 * few, f"{few:.4f} s, then {many:.4f} s"
+
+
 # ---- nothing is left out ---------------------------------------------------------------------------
 
 MODULES: Final = (
@@ -265,6 +327,7 @@ MODULES: Final = (
     "nncache.hadoop.calls",
     "nncache.hadoop.effects",
     "nncache.hadoop.globs",
+    "nncache.hadoop.redirects",
     "nncache.cache.tree",
     "nncache.cache.subtrees",
     "nncache.cache.windows",

@@ -1,5 +1,6 @@
 """A client's `doas` is judged by the rules and the client's own address."""
 
+import asyncio
 from collections.abc import Collection
 
 import pytest
@@ -68,6 +69,33 @@ async def test_a_host_name_is_resolved_when_needed_and_cached() -> None:
     names.addresses = []
     clock.now += NAMES_REMEMBERED_S + 1
     assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is not None
+
+
+async def test_a_name_that_was_known_counts_while_another_is_resolved() -> None:
+    """Though it expires before the other has its addresses."""
+    clock, asked, may_answer = FakeClock(), asyncio.Event(), asyncio.Event()
+    addresses = {"gate.example.com": "10.0.0.5", "fence.example.com": "10.0.0.7"}
+
+    async def resolve(name: str) -> Collection[Address]:
+        if name == "fence.example.com":
+            asked.set()
+            await may_answer.wait()
+        return [address_of(addresses[name])]
+
+    rules = {
+        "hadoop.proxyuser.knox.users": "alice",
+        "hadoop.proxyuser.knox.hosts": "gate.example.com, fence.example.com",
+        "hadoop.proxyuser.oozie.users": "alice",
+        "hadoop.proxyuser.oozie.hosts": "gate.example.com",
+    }
+    impersonation = Impersonation(parse_proxy_users(Configuration(rules)), clock, resolve)
+    assert await impersonation.fault_of("oozie", "alice", "10.0.0.5") is None  # now that name is known
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(impersonation.fault_of("knox", "alice", "10.0.0.5"))
+        await asked.wait()
+        clock.now += NAMES_REMEMBERED_S + 1
+        may_answer.set()
+    assert asking.result() is None
 
 
 async def test_a_name_without_an_address_lets_in_nobody(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,9 +7,9 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
-from unicodedata import normalize
 from urllib.parse import quote, quote_plus
 
+from nncache.hadoop.redirects import form_c
 from nncache.namenode.namespace import acls
 from nncache.namenode.namespace.inode import UNLIMITED, Inode
 from nncache.namenode.namespace.making import Modes, is_valid
@@ -87,7 +87,7 @@ def _redirect(request: Request, address: str, *names: str) -> Answer:
     if parameters.flag("noredirect"):
         return _json({"Location": url(request.path)})
     # Java's URI.toASCIIString has normalized it: the client is sent to another name, if there is another form.
-    return Answer(status=307, content_type=BYTES, location=url(normalize("NFC", request.path)))
+    return Answer(status=307, content_type=BYTES, location=url(form_c(request.path)))
 
 
 _DEFAULTS: Final[Mapping[str, str]] = {
