@@ -50,21 +50,24 @@ class CallLimits:
     def admitted(self, head: RequestHead, *, is_charged: bool = False) -> Iterator[None]:
         """Count one call for as long as it is under way; one that `is_charged` is in its rates already.
 
+        A refused call is not counted: one greedy caller must not use up the rate of all at its address.
+
         Raises:
             TooManyRequestsError: its address or its caller sends more a second than allowed.
             TooManyCallsError: its address or its caller has its share of `max_calls`.
         """
         address, caller = holder_of(head.peer), head.caller
-        if not is_charged:
-            for kind, name, per_s in self._rates(address, caller):
-                bucket, now = self._bucket(kind, name, per_s), self._clock()
-                if bucket.left(now) < 1:
-                    self.refused[f"max_calls_per_s_per_{kind}"] += 1
-                    wait_s = max(1, math.ceil(bucket.ready_at(1.0) - now))
-                    raise TooManyRequestsError(f"more than {per_s:g} calls a second of one {kind}", wait_s)
-                bucket.charge(1.0, now)
+        rates = () if is_charged else tuple(self._rates(address, caller))
+        buckets, now = [self._bucket(*rate) for rate in rates], self._clock()
+        for (kind, _, per_s), bucket in zip(rates, buckets, strict=True):
+            if bucket.left(now) < 1:
+                self.refused[f"max_calls_per_s_per_{kind}"] += 1
+                wait_s = max(1, math.ceil(bucket.ready_at(1.0) - now))
+                raise TooManyRequestsError(f"more than {per_s:g} calls a second of one {kind}", wait_s)
         if not self._take(address, caller):
             raise self._too_many_calls()
+        for bucket in buckets:
+            bucket.charge(1.0, now)
         try:
             yield
         finally:

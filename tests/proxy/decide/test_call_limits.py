@@ -41,6 +41,27 @@ def test_each_address_and_each_caller_has_its_share_of_calls() -> None:
     assert limits.under_way == 0
 
 
+def test_what_is_refused_uses_up_no_rate() -> None:
+    """One greedy caller leaves the rate of its address to the others; so does what is one too many at a time."""
+    clock = FakeClock()
+    rates = {"max_calls_per_s_per_address": 4.0, "max_calls_per_s_per_caller": 2.0, "call_burst_s": 1.0}
+    limits = CallLimits(limits_of_tests(max_calls=1, **rates), clock)
+    for _ in range(2):
+        with limits.admitted(head()):
+            pass
+    for _ in range(8):
+        with pytest.raises(TooManyRequestsError, match="of one caller"), limits.admitted(head()):
+            pass
+    with limits.admitted(head(caller="bob")):
+        for _ in range(8):
+            with pytest.raises(TooManyCallsError), limits.admitted(head(caller="carol")):
+                pass
+    with limits.admitted(head(caller="dora")):
+        pass
+    with pytest.raises(TooManyRequestsError, match="of one address"), limits.admitted(head(caller="eve")):
+        pass
+
+
 @pytest.mark.parametrize("kind", ["address", "caller"])
 def test_a_rate_is_kept_for_each_address_or_caller(kind: str) -> None:
     """Bursts of call_burst_s, then so many a second; the error says when to come again."""
