@@ -372,6 +372,10 @@ class ClientConnection(asyncio.Protocol):
             self._request = request
             if behind := self._feed(body, self._incoming.take()):
                 self._incoming.add(behind)
+            if self._is_half_closed and not body.is_over:  # what is missing can't come any more
+                self._request, self._is_ending = None, True
+                self._close()
+                return
         elif head.method == "GET" and not self._incoming and self._has_read_all():
             begun = self._owner.begin(request)
             self._is_new = False

@@ -148,6 +148,19 @@ async def test_requests_before_a_half_close_are_answered() -> None:
         assert await client.rest() == b""
 
 
+async def test_a_request_that_can_never_be_whole_ends_the_connection() -> None:
+    """It has come in part behind another one, before the client closed its half (RFC 9112, section 8)."""
+    async with house() as h, client_of(h) as client:
+        client.send(SLOW + POST + b"bo")
+        await until(lambda: len(h.handled) == 1)
+        client.writer.write_eof()
+        await asyncio.sleep(0.02)
+        h.slow_may_end.set()
+        assert (await client.reply()).status == 200
+        assert await client.rest() == b""
+        assert len(h.handled) == 1
+
+
 async def test_too_many_connections_are_told_so() -> None:
     """503 for those beyond the limit; the others go on, and places become free."""
     async with house(max_connections=2) as h:
