@@ -120,7 +120,7 @@ class _Fields:
     Attributes:
         sent: those that go on.
         wire: these as they go on the wire; b"": there is no `Host` among them.
-        cookies: all fields, if a cookie is among them.
+        cookies: those that go on, if a cookie is among the fields.
     """
 
     __slots__ = ("_directive", "_headers", "cookies", "sent", "wire")
@@ -129,7 +129,7 @@ class _Fields:
         self._headers = headers
         self.sent = end_to_end_of_request(headers)
         self.wire = encode_fields(self.sent) if b"host" in names else b""
-        self.cookies = headers if b"cookie" in names else ()
+        self.cookies = self.sent if b"cookie" in names else ()
         self._directive: CacheDirective | None = None
 
     @property

@@ -40,8 +40,15 @@ def of_cookies(*values: bytes, query: str = "") -> Authentication:
     "values", [(), (b"a=b",), (SIMPLE,), (b"a=b; " + SIMPLE + b"; c=d",), (b"a=b", SIMPLE)]
 )
 def test_without_a_credential_the_target_says_who_asks(values: tuple[bytes, ...]) -> None:
-    """A cookie of the type `simple` says nothing: the NameNode goes by `user.name`."""
+    """A cookie of the type `simple` says nothing beside it: the NameNode goes by `user.name`."""
     assert of_cookies(*values, query="&user.name=alice") is None
+
+
+def test_a_simple_cookie_is_the_credential_of_who_names_nobody() -> None:
+    """Without it the NameNode may refuse what it lets in with it (simple.anonymous.allowed)."""
+    assert isinstance(of_cookies(SIMPLE), Credential)
+    assert of_cookies(SIMPLE) == of_cookies(SIMPLE)
+    assert of_cookies(b"a=b") is None
 
 
 def test_a_cookie_is_a_credential() -> None:

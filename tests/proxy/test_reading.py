@@ -41,6 +41,15 @@ def test_a_request_that_says_who_asks() -> None:
     assert by_token.caller == by_token.credential.name
 
 
+def test_who_asks_is_read_of_what_goes_on() -> None:
+    """`Connection` takes a cookie away (RFC 9110, section 7.6.1): the NameNode answers who has none."""
+    headers = ((b"Cookie", cookie()), (b"Connection", b"cookie"))
+    reading = read_request("GET", TARGET, headers, "10.0.0.1")
+    assert (reading.credential, reading.caller) == (None, "anonymous")
+    assert reading.head.headers == ((b"X-Forwarded-For", b"10.0.0.1"),)
+    assert read_request("GET", TARGET, headers[:1], "10.0.0.1").credential is not None
+
+
 @pytest.mark.parametrize(
     ("method", "target", "headers"),
     [
