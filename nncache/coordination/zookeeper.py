@@ -193,6 +193,9 @@ class ZooKeeper(Znodes, Protocol):
     def session_id(self) -> int:
         """The present session's id, as in `Znode.owner_session`; 0 without one."""
 
+    async def sync(self, path: str) -> None:
+        """Return when this session's server has carried out all that was committed before the call."""
+
     async def wait_connected(self, timeout_s: float) -> None:
         """Return when there is a connection. Raises ConnectionLostError after `timeout_s` seconds."""
 
@@ -233,6 +236,3 @@ class ZooKeeperSession(ZooKeeper, Protocol):
 
     def stats(self) -> SessionStats:
         """Return the session's figures."""
-
-    async def sync(self, path: str) -> None:
-        """Return when this session's server has carried out all that was committed before the call."""

@@ -120,6 +120,7 @@ class Consumer:
                         case Changes(changes, through_txid):
                             self._apply(changes)
                             self._counts.applied_txid = through_txid
+                            await asyncio.sleep(0)  # a record may hold a thousand
                         case Filters(globs):
                             self._cache.set_filters(globs)
                         case Covered(as_of, txid, seen_as_of):

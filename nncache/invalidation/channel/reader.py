@@ -4,6 +4,7 @@ The shell over `channel.chain`. A notification says only that the stream's value
 behind it, and some may be gone again. So the newest is read, and from record to record back to the position.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar, assert_never
@@ -188,6 +189,7 @@ class RecordReader(Generic[RecordT]):
             if znode is None:
                 raise self._missing(txid)
             records.append(self._parsed(znode.path, znode.data))
+            await asyncio.sleep(0)  # to parse a large one takes milliseconds
         return records, len(txids) > AT_ONCE
 
     def _accept(self, records: list[RecordT], *, is_behind: bool) -> tuple[NextRecord[RecordT], ...]:

@@ -206,6 +206,8 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
     # ---- its beginning -------------------------------------------------------------------------------------------
 
     async def _begin(self) -> None:
+        if self._from_txid is not None:  # this session's server may be behind the one by which it came so far
+            await self._zookeeper.sync(self._znodes.filters)
         published = await self._definition()
         try:
             value = await self._records.value()

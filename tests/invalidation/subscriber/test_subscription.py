@@ -1,6 +1,7 @@
 """A subscription goes on past what ends a stream, and raises it once. (Told as lines: tests/commands.)"""
 
 import asyncio
+import copy
 
 import pytest
 
@@ -72,3 +73,22 @@ async def test_what_is_unknown_is_asked_for_again_after_a_pause(fake_cluster: Fa
     began_at = clock()
     assert isinstance(await anext(following), Position)
     assert 0 < clock() - began_at < 2
+
+
+async def test_it_goes_on_over_a_server_that_is_behind(
+    fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it has read over another one is no position in another log."""
+    server, following = fake_cluster.server, subscription(fake_cluster)
+    await anext(following)
+    behind, ahead = copy.deepcopy(server.tree), server.tree
+    txid = fake_cluster.unlink("/joe/a")
+    assert await paths(following) == ["/joe/a"]
+
+    async def catch_up(_path: str) -> None:
+        """Have the server carry out what was committed before."""
+        server.tree = ahead
+
+    monkeypatch.setattr(fake_cluster.session, "sync", catch_up)
+    server.tree = behind
+    assert await anext(subscription(fake_cluster, from_txid=txid)) == Position(txid)
