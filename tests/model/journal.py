@@ -102,6 +102,9 @@ class ModelJournal:
         self.starts = [1]  # of segments
         self._waiting: list[Shown] = []  # written by the NameNode, at no majority yet
         self._ahead: JournalNode | None = None  # has what no other has, and what may never be in the log
+        self._elsewhere: list[Shown] | None = (
+            None  # what NameNodes write to JournalNodes that the reader does not know
+        )
         self._begins_segment = False
         for txid, events in enumerate(cluster.active.log.transactions, 1):
             self.append(txid, events)
@@ -120,13 +123,16 @@ class ModelJournal:
         _, read = read_segment(header() + frame(txid, code, body))
         each = Shown(NEWEST_LAYOUT, read.frames[0])
         self._waiting.append(each)
-        if self._cluster.is_sync_held and not self._missing():
+        if self._cluster.is_sync_held and self._elsewhere is None and not self._missing():
             self._ahead = self._ahead or self.nodes[ADDRESSES[txid % len(ADDRESSES)]]
             self._ahead.write(each)
 
     def sync(self) -> None:
         """Let all that is on its way be acknowledged."""
         waiting, self._waiting, ahead, self._ahead = self._waiting, [], self._ahead, None
+        if self._elsewhere is not None:
+            self._elsewhere += waiting
+            return
         for each in waiting:
             reached = 0
             for node in self.nodes.values():
@@ -143,6 +149,7 @@ class ModelJournal:
         """
         log = self._cluster.active.log
         del self._waiting[:]
+        self._come_back()
         behind, self._ahead = self._ahead, None
         self.epoch += 1
         known = {
@@ -194,6 +201,7 @@ class ModelJournal:
             *of_writer,
             *of_reader,
             self._discard,
+            self._leave,
             self.begin_segment,
             self.begin_segment,
         )
@@ -207,6 +215,7 @@ class ModelJournal:
         """Roll the edits: all that are up take part again, an earlier tail of theirs is of no account."""
         if self._cluster.is_sync_held:
             return
+        self._come_back()
         for node in self.nodes.values():
             node.is_up, node.is_in_sync, node.promised = True, True, self.epoch
         self._begins_segment = True
@@ -220,9 +229,22 @@ class ModelJournal:
             self._lead_elsewhere(address)
         self.begin_segment()
 
+    def _leave(self) -> None:
+        """Let NameNodes write to other JournalNodes: these answer as before, and show nothing new."""
+        if self._elsewhere is None and not self._waiting and self._ahead is None:
+            self._elsewhere = []
+
+    def _come_back(self) -> None:
+        """Let these be written again, with what was written elsewhere."""
+        written, self._elsewhere = self._elsewhere or (), None
+        for each in written:
+            for node in self.nodes.values():
+                if self._takes_edits(node):
+                    node.write(each)
+
     def _discard(self) -> None:
         """Let changes reach one JournalNode alone, and soon after another NameNode go on without them."""
-        if not self._cluster.is_sync_held and not self._missing():
+        if not self._cluster.is_sync_held and self._elsewhere is None and not self._missing():
             self._cluster.hold_sync()
             self._change("/c")
             asyncio.get_running_loop().call_later(SEEN_S, self._go_on)

@@ -70,6 +70,17 @@ class TakesParts(JournalQuorum):
         return super().answered(name, shown, asked_at=asked_at, now=now, is_whole=True)
 
 
+class FreshByTheReply(JournalQuorum):
+    """Takes an answer to cover the time at which it came."""
+
+    def answered(
+        self, name: str, shown: Iterable[Shown], *, asked_at: float, now: float, is_whole: bool
+    ) -> Found:
+        """Take it that it was asked for just now."""
+        del asked_at
+        return super().answered(name, shown, asked_at=now, now=now, is_whole=is_whole)
+
+
 BROKEN: Final[Mapping[str, type[JournalQuorum]]] = {
     "count-instead-of-bytes": Counts,
     "one-node-believed": BelievesOne,
@@ -77,4 +88,5 @@ BROKEN: Final[Mapping[str, type[JournalQuorum]]] = {
     "open-on-a-minority": OpensOnMinority,
     "misses-ignored": IgnoresMisses,
     "parts-taken-for-all": TakesParts,
+    "fresh-as-of-the-reply": FreshByTheReply,
 }

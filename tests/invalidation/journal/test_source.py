@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from math import inf
 
 import pytest
@@ -13,10 +14,12 @@ from nncache.hadoop.editlog.journalnode import JournaledEdits
 from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.errors import ChannelUnavailableError, GapKind, MissingEventsError
 from nncache.invalidation.journal import source as of_source
+from nncache.invalidation.journal.access import JournalAccess
 from nncache.invalidation.journal.source import MAX_TRANSACTIONS, MAX_WAITING, JournalEdits
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.journal.fake_journalnodes import FakeJournal, serving
 from tests.patience import HANG_S
+from tests.proxy.wire import until
 
 
 @dataclass(slots=True)
@@ -52,11 +55,15 @@ class Stage:
 
     async def read_until(self, is_so: Callable[[], bool]) -> None:
         """Read until something is so, which no read may show."""
-        async with asyncio.timeout(HANG_S):
-            while not is_so():
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(0.05):
-                        self.covered_as_of = (await self.source.read()).fresh_as_of or -inf
+
+        async def read() -> None:
+            while True:
+                self.covered_as_of = (await self.source.read()).fresh_as_of or -inf
+
+        async with asyncio.TaskGroup() as tasks:
+            reading = tasks.create_task(read())
+            await until(is_so)
+            reading.cancel()
 
 
 @pytest.fixture
@@ -249,3 +256,24 @@ async def test_another_namespace_is_compared_over_an_old_connection(stage: Stage
         while [len(node.asked) for node in stage.journal.nodes] == asked:
             with suppress(ChannelUnavailableError, MissingEventsError):
                 await stage.source.start(None)
+
+
+@pytest.mark.parametrize("is_compared", [True, False])
+async def test_a_journal_of_another_namespace_counts_for_nothing(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, *, is_compared: bool
+) -> None:
+    """That its namespace is compared is what shows it: without that its answers count."""
+
+    async def believe(_access: JournalAccess, _web: str, _storage: tuple[int, str]) -> None:
+        """Take any journal for this namespace's."""
+
+    if not is_compared:
+        monkeypatch.setattr(JournalAccess, "see_same_journal", believe)
+    monkeypatch.setattr(of_source, "START_S", 1.0)
+    for node in stage.journal.nodes:
+        node.status, node.text = HTTPStatus.FORBIDDEN, "This node has namespaceId '1'"
+    if not is_compared:
+        await stage.source.start(20)
+        return
+    with pytest.raises(ChannelUnavailableError, match="0 of 3 JournalNodes can be read"):
+        await stage.source.start(20)
