@@ -258,10 +258,10 @@ class DnsSystem:
         )
 
     async def _follow(self) -> None:
-        root = self._settings.registry.registry_root
+        tree = TreeWatch(self._session, self._settings.registry.registry_root, paths.ROOT)
         while True:
             try:
-                await self._following.follow(TreeWatch(self._session, root, paths.ROOT).changes())
+                await self._following.follow(tree.changes())
             except NotAllowedError as error:
                 _log.warning("the registry is not read, trying again in %g s: %s", REFUSED_S, error)
             await asyncio.sleep(REFUSED_S)
