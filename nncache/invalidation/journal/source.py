@@ -41,7 +41,7 @@ EPOCH_INTERVAL_S: Final = 1.0
 """Each JournalNode is asked for its epoch so often."""
 
 BEHIND_S: Final = 10.0
-"""How long the NameNode's log may be ahead of what JournalNodes show, where another source can be read instead."""
+"""How long the NameNode's log may be ahead while they show nothing more, where another source can be read instead."""
 
 START_S: Final = 5.0
 """How long the answers of a majority are waited for when a run begins."""
@@ -87,7 +87,7 @@ class _Run:
     is_catching_up: bool = False  # finalized segments are read
     end: Exception | None = None  # why nothing can follow
     reached_as_of: float | None = None  # of the last probe whose transaction the position has reached
-    behind_since: float | None = None  # since when a probe's transaction is waited for
+    behind_since: float | None = None  # since when some probe's transaction is waited for
     fresh_as_of: float | None = None  # as returned last
     moved_txid: int = -1  # the position
     moved_at: float = -math.inf  # when it was found to have moved: a majority need not answer for that
@@ -356,7 +356,7 @@ class JournalEdits:
             raise self._no_majority(run)
         if run.probing.is_pending:
             run.behind_since = now if run.behind_since is None else run.behind_since
-            if now >= run.behind_since + BEHIND_S:
+            if now >= max(run.behind_since, run.moved_at) + BEHIND_S:
                 raise ChannelUnavailableError(
                     f"the NameNode's log has been ahead of its JournalNodes for {BEHIND_S:g} s: do they belong to "
                     "dfs.namenode.shared.edits.dir of the running NameNodes?"

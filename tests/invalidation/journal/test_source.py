@@ -277,3 +277,17 @@ async def test_a_journal_of_another_namespace_counts_for_nothing(
         return
     with pytest.raises(ChannelUnavailableError, match="0 of 3 JournalNodes can be read"):
         await stage.source.start(20)
+
+
+async def test_one_that_catches_up_is_not_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The NameNode's log is ahead for as long as that takes."""
+    monkeypatch.setattr(of_source, "BEHIND_S", 0.5)
+    async with set_stage(away_s=HANG_S) as stage:
+        await stage.source.start(None)
+        await stage.read_through(20)
+        for _ in range(1_000):
+            stage.namenode.unlink("/f")
+        began_at = boottime()
+        while boottime() < began_at + 3 * of_source.BEHIND_S:
+            stage.journal.write(1)
+            await stage.read_through(stage.journal.end)
