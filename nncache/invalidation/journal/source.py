@@ -79,6 +79,7 @@ class _Run:
     begun_after: int  # the position at which it began
     needed_txid: int  # the position at which it can be used
     is_durable: bool  # no NameNode can lose a transaction up to the position
+    must_show: bool = False  # silence is not believed: the NameNode may have left these JournalNodes
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
     news: asyncio.Event = field(default_factory=asyncio.Event)  # there may be something to return
     woken: asyncio.Event = field(default_factory=asyncio.Event)  # ends the waits for the next polls
@@ -97,7 +98,7 @@ class _Run:
         """Whether it can be used: answers of a majority count, or finalized segments are read."""
         quorum = self.quorum
         return quorum.through_txid >= self.needed_txid and (
-            quorum.is_quorate or quorum.through_txid > self.begun_after
+            (quorum.is_quorate and not self.must_show) or quorum.through_txid > self.begun_after
         )
 
     def cancel(self) -> None:
@@ -150,6 +151,9 @@ class JournalEdits:
         self._has_peers = len(namenodes.namenodes) > 1
         self._tasks: asyncio.TaskGroup | None = None  # from the first run on
         self._run: _Run | None = None
+        self._must_show = (
+            False  # before a run can be used: the last one was behind the NameNode's log for too long
+        )
         self._counts = JournalStats()
 
     @property
@@ -192,7 +196,15 @@ class JournalEdits:
             def run_after(position: int, needed_txid: int) -> _Run:
                 quorum = JournalQuorum(self._access.journal.addresses, position)
                 return _Run(
-                    quorum, probing, active.term, storage, first_txid, position, needed_txid, is_durable
+                    quorum,
+                    probing,
+                    active.term,
+                    storage,
+                    first_txid,
+                    position,
+                    needed_txid,
+                    is_durable,
+                    self._must_show,
                 )
 
             self._taken.resume(after_txid)
@@ -325,6 +337,7 @@ class JournalEdits:
                     await run.news.wait()
         except TimeoutError as exc:
             raise self._no_majority(run) from exc
+        self._must_show = False
         for node in self._nodes:
             node.heard_at = self._clock()
 
@@ -332,6 +345,10 @@ class JournalEdits:
         """Return the error of a journal of which too few JournalNodes can be read."""
         troubles = [node.trouble for node in self._nodes if node.trouble is not None]
         count = len(self._nodes)
+        if run.must_show and run.quorum.is_quorate:
+            return ChannelUnavailableError(
+                "since the NameNode's log was ahead of the JournalNodes they show nothing"
+            )
         return unreadable(f"{len(run.quorum.counting)} of {count} JournalNodes can be read", troubles, count)
 
     async def _await_probes(self, run: _Run) -> None:
@@ -357,6 +374,7 @@ class JournalEdits:
         if run.probing.is_pending:
             run.behind_since = now if run.behind_since is None else run.behind_since
             if now >= max(run.behind_since, run.moved_at) + BEHIND_S:
+                self._must_show = True
                 raise ChannelUnavailableError(
                     f"the NameNode's log has been ahead of its JournalNodes for {BEHIND_S:g} s: do they belong to "
                     "dfs.namenode.shared.edits.dir of the running NameNodes?"

@@ -105,7 +105,8 @@ class WritePlan:
         T2  A stream's value is its newest record, which names the one before; at most `max_records` are kept.
         T3  The set of filters, their globs and ids, changes only together with the generation and with the version
             of `.cache`.
-        T4  The first record of a filter behind its modification says so, and the publication that follows has one.
+        T4  The first record of a filter behind its modification says so, and the first publication beyond its stream
+            has one.
     """
 
     def __init__(

@@ -218,6 +218,16 @@ async def test_where_another_source_can_be_read_it_does_not_stay(monkeypatch: py
         stage.namenode.unlink("/f")
         with pytest.raises(ChannelUnavailableError, match="ahead of its JournalNodes"):
             await stage.read_through(21)
+        monkeypatch.setattr(of_source, "START_S", 0.5)
+        with pytest.raises(ChannelUnavailableError, match="they show nothing"):
+            await stage.source.start(21)  # another source has come so far, and the log is idle
+        stage.journal.write(1)
+        async with asyncio.TaskGroup() as tasks:
+            monkeypatch.setattr(of_source, "START_S", HANG_S)
+            starting = tasks.create_task(stage.source.start(21))
+            stage.write(1)
+            await starting
+        assert await stage.read_through(22) == [22]
 
 
 async def test_one_that_is_ahead_of_the_majority_is_asked_no_faster(monkeypatch: pytest.MonkeyPatch) -> None:
