@@ -395,3 +395,9 @@ def test_the_caller_of_a_head_is_read_of_its_fields() -> None:
         == "user.name=joe"
     )
     assert caller_in(head, "/webhdfs/v1/f?op=LISTSTATUS") == ""
+
+
+def test_whom_the_proxy_has_authenticated_it_knows_by_itself() -> None:
+    """Whatever the target says."""
+    head = RequestHead("GET", "/webhdfs/v1/f?op=LISTSTATUS&user.name=joe", (), acts_for="alice")
+    assert rpc_user_of_head(head) == RpcUser("alice")
