@@ -258,8 +258,8 @@ def is_webhdfs(target: str) -> bool:
                 pass  # some readers count it, some do not: the fewer levels, the earlier `..` leaves
             case b"..":
                 depth -= 1
-                if depth == 0:
-                    return False
             case _:
                 depth += 1
+        if depth == 0:
+            return False
     return True
