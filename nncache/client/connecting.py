@@ -1,7 +1,10 @@
 """Proxies by name, for applications: `nncache.connect`."""
 
+import asyncio
+import logging
 import random
 import threading
+from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -10,14 +13,20 @@ from typing import Any, Final, Self
 from nncache.client.portal import Entered
 from nncache.client.registering import OpenRegistry, open_registry
 from nncache.clock import boottime
+from nncache.coordination.errors import CoordinationError
 from nncache.registry.daemon_record import PLACE, WEBHDFS_API
 from nncache.registry.errors import RegistryError, RegistryIOError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
-from nncache.registry.tree_watch import Current, Present, Removed, TreeWatch, WatchGap
+from nncache.registry.tree_watch import Change, Current, Present, Removed, TreeWatch, WatchGap
 
 FAILED_S: Final = 10.0
 """How long a proxy that has failed is passed over while there are others."""
+
+AGAIN_S: Final = 10.0
+"""After which a registry that could not be followed, as an ACL refuses it, is read again."""
+
+_log = logging.getLogger(__name__)
 
 
 class NoProxyError(RegistryError):
@@ -36,7 +45,7 @@ def connect(*, config: Path | str | None = None, **settings: object) -> "Proxies
 
 
 class Proxies:
-    """The proxies that are registered now, as ZooKeeper tells; what was known stays while it is away."""
+    """The proxies that are registered now, as ZooKeeper tells; what was known stays while it is away, or refuses."""
 
     def __init__(self, registry: OpenRegistry) -> None:
         self._open = registry
@@ -90,17 +99,42 @@ class Proxies:
         self._failed_at = {**self._failed_at, url: boottime()}
 
     async def _follow(self, registry: Registry) -> None:
+        """Follow for ever. Raises CoordinationError if not even the first reading succeeds."""
         session: Any = registry.zookeeper
-        async for change in TreeWatch(session, registry.root, PLACE).changes():
+        watch = TreeWatch(session, registry.root, PLACE)  # for all runs: the session keeps its watches
+        while True:
+            try:
+                await self._take(watch.changes())
+            except CoordinationError as error:
+                if not self._is_read.is_set():
+                    raise
+                _log.warning(
+                    "the registered proxies cannot be followed: %s; those last known stay, next attempt in %g s",
+                    error,
+                    AGAIN_S,
+                )
+            await asyncio.sleep(AGAIN_S)
+
+    async def _take(self, changes: AsyncIterator[Change]) -> None:
+        """Take in the changes of a new run until they end. What it has not shown by its first Current is gone."""
+        seen: set[str] | None = set()
+        async for change in changes:
             match change:
                 case Present(status, record):
                     self._records = {
                         **self._without(status.path),
                         **({status.path: record} if record else {}),
                     }
+                    if seen is not None:
+                        seen.add(status.path)
                 case Removed(path):
                     self._records = self._without(path)
                 case Current():
+                    if seen is not None:
+                        self._records = {
+                            path: record for path, record in self._records.items() if path in seen
+                        }
+                        seen = None
                     self._is_read.set()
                 case WatchGap():
                     pass

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import click
 
 from nncache.commands.admin_client import AdminPort, admin_port_of
-from nncache.commands.audit_client import HttpSides, lines, proxy_of, report_as_json
+from nncache.commands.audit_client import HttpSides, lines, proxy_of, report_as_json, see_proxy
 from nncache.commands.audit_questions import Questions, paced
 from nncache.commands.options import given, with_json, with_settings
 from nncache.errors import AdminError, ConfigurationError, NotAuditedError
@@ -83,6 +83,7 @@ def audit(
     admin = admin_port_of(settings.proxy)
     try:
         status = admin.ask("/status")
+        see_proxy(status, admin.endpoint)
         proxy = proxy_of(status, admin.endpoint) if proxy_at is None else parse_endpoint("--proxy", proxy_at)
         if not places:
             held_paths(admin, filter_)  # says so if there is no such filter
@@ -117,5 +118,5 @@ def held_paths(admin: AdminPort, filter_: str | None) -> Sequence[str]:
         AdminError: it did not say so; no such filter may be in force.
     """
     query = {} if filter_ is None else {"filter": filter_}
-    found: list[str] = admin.ask("/sample?" + urlencode(query))["paths"]
+    found: list[str] = admin.ask("/sample?" + urlencode(query, errors="surrogateescape"))["paths"]
     return found

@@ -10,6 +10,7 @@ import click
 
 from nncache.commands.admin_client import admin_port
 from nncache.commands.options import with_settings
+from nncache.logs import one_line
 from nncache.net.some_names import some_names
 from nncache.proxy.cache_status import MEANINGS
 from nncache.settings.commands import EXPLAIN
@@ -21,8 +22,13 @@ from nncache.settings.commands import EXPLAIN
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
 def explain(path: str, *, as_json: bool, config: Path | None, **flags: object) -> None:
     """Say what a running proxy knows of PATH, why it is or is not cached, and since which transaction."""
-    answer = admin_port(EXPLAIN, config, flags).ask("/explain?path=" + quote(path, safe=""))
-    click.echo(json.dumps(answer, indent=2) if as_json else "\n".join(readable(answer)))
+    answer = admin_port(EXPLAIN, config, flags).ask(target_of(path))
+    click.echo(json.dumps(answer, indent=2) if as_json else "\n".join(map(one_line, readable(answer))))
+
+
+def target_of(path: str) -> str:
+    """Return what is asked for; bytes of a path that are no UTF-8 reach the proxy as they are."""
+    return "/explain?path=" + quote(path, safe="", errors="surrogateescape")
 
 
 def readable(answer: Mapping[str, Any]) -> Iterator[str]:

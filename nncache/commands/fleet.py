@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 import click
 from rich.console import Console
@@ -104,7 +103,7 @@ def top(
 @_with_timeout
 def explain(path: str, *, as_json: bool, within_s: float, config: Path | None, **flags: object) -> None:
     """Say what each proxy knows of PATH, and why it is or is not answered from memory there."""
-    answers = ask_once(_settings(config, flags), within_s, "/explain?path=" + quote(path, safe=""))
+    answers = ask_once(_settings(config, flags), within_s, of_explain.target_of(path))
     _print_each(
         shown(answers, lambda document: [*of_explain.readable(document)]), "answered:", as_json=as_json
     )

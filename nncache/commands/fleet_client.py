@@ -215,7 +215,7 @@ def shown(
     for each in answers:
         try:
             found.append((each, None if each.document is None else show(each.document)))
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             why = f"its answer is not a proxy's: {type(error).__name__}: {error}"
             found.append((Answer(each.name, None, why), None))
     return found

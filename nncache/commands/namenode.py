@@ -15,12 +15,14 @@ from nncache.commands.namenode_pages import admin_of
 from nncache.coordination.errors import CoordinationError
 from nncache.errors import StartError
 from nncache.hadoop.feed_znodes import DEFAULT_ROOT
+from nncache.logs import one_line
 from nncache.namenode.cluster import HOST
 from nncache.namenode.node.datanode_clock import DEAD_AFTER_S
 from nncache.namenode.node.replicating import ReplicationLimits
 from nncache.namenode.on_zookeeper import (
     DataNodeSpec,
     DoubledError,
+    ForeignNamespaceError,
     NameNodeSpec,
     NotASnapshotError,
     Place,
@@ -48,6 +50,9 @@ _HOST: Final = click.option(
 _ADMIN: Final = click.option(
     "--admin", default="", help="host:port of its pages: health, readiness, metrics, status [default: none]."
 )
+
+_REFUSALS: Final = (DoubledError, ForeignNamespaceError, NotASnapshotError)
+"""Why a process may not start, in words of its own."""
 
 
 @click.command()
@@ -111,6 +116,12 @@ def datanode(
     _run(datanode_serving(DataNodeSpec(place=place, directory=directory, host=host, port=port)), place, admin)
 
 
+class NotCheckedError(StartError):
+    """The namespace could not be audited: exit code 1 says that something in it is wrong."""
+
+    exit_code = 2
+
+
 @click.command()
 @_ZOOKEEPER
 @_ROOT
@@ -118,16 +129,17 @@ def datanode(
 def fsck(*, zookeeper: str, zookeeper_root: str, repair: bool) -> None:
     """Audit a namespace that is in ZooKeeper, while it is served: its tree, blocks, leases and queues.
 
-    Prints a line for each finding. Ends with 1 if there is one that was not repaired.
+    Prints a line for each finding. Exit code 0: none is left; 1: one was not repaired; 2: it could not be audited.
     """
     place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
     try:
         found = asyncio.run(fsck_of(place, repair=repair))
     except (CoordinationError, NotASnapshotError, SettingError) as error:
-        raise StartError(f"the namespace cannot be audited: {error}") from error
+        raise NotCheckedError(f"the namespace cannot be audited: {error}") from error
     repaired = set(found.repaired)
     for finding in found.findings:
-        click.echo(f"{'repaired: ' if finding in repaired else ''}{finding.kind.value}: {finding.about}")
+        what = f"{'repaired: ' if finding in repaired else ''}{finding.kind.value}: {finding.about}"
+        click.echo(one_line(what))  # users of HDFS choose the names in it
     left = len(found.findings) - len(found.repaired)
     click.echo(f"{found.inodes} inodes, {found.blocks} blocks: {len(found.findings)} findings, {left} left")
     sys.exit(1 if left else 0)
@@ -141,7 +153,7 @@ def _run(
     try:
         at = parse_endpoint("admin", admin) if admin else None
         asyncio.run(_serve(serving, place, at))
-    except (CoordinationError, NotASnapshotError, OSError, SettingError, TimeoutError) as error:
+    except (*_REFUSALS, CoordinationError, OSError, SettingError, TimeoutError) as error:
         raise StartError(f"it cannot start: {error}") from error
     except ExceptionGroup as group:  # of the work of each second
         doubled = group.subgroup(DoubledError)

@@ -11,7 +11,8 @@ import aiohttp
 import click
 
 from nncache.commands.options import given, with_json, with_settings
-from nncache.commands.registry_client import see_root, with_registry
+from nncache.commands.registry_client import complain, see_root, with_registry
+from nncache.commands.registry_view import unreadable
 from nncache.logs import one_line
 from nncache.registry import paths
 from nncache.registry.daemon_record import ADMIN_API, KIND, PLACE, WEBHDFS_API
@@ -19,11 +20,14 @@ from nncache.registry.errors import PathNotFoundError
 from nncache.registry.operations import Registry
 from nncache.registry.pacing import at_once
 from nncache.registry.record import Endpoint, RegistryEntry
-from nncache.registry.tree_reading import read_tree
+from nncache.registry.tree_reading import TreeReading, read_tree
 from nncache.settings.commands import PROXIES, load_settings
 
 TIMEOUT_S: Final = 3.0
 """For the answer of a daemon."""
+
+MAX_ANSWER_BYTES: Final = 64 * 1024
+"""Of a page /ready; any client that may write the registry says what is asked for it."""
 
 READY: Final = "ready"
 NOT_READY: Final = "not ready"
@@ -54,21 +58,22 @@ def proxies(*, as_json: bool, config: Path | None, **flags: object) -> None:
     """List the proxies and publishers that are registered, and ask each for its state.
 
     One line for each: its name in the service registry, its state as its page /ready says, where it is reached. They
-    register with --registry.
+    register with --registry. Entries that cannot be read are named on standard error.
     """
     settings = load_settings(PROXIES, config, given(flags))
 
     async def work(registry: Registry) -> None:
         try:
-            entries = (await read_tree(registry, PLACE)).entries
+            reading = await read_tree(registry, PLACE)
         except PathNotFoundError as error:
             await see_root(registry, error)
-            entries = ()
+            reading = TreeReading()
         timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
         async with aiohttp.ClientSession(timeout=timeout) as http:
-            found = await at_once(partial(_found, http), entries)
+            found = await at_once(partial(_found, http), reading.entries)
         for line in lines(found, as_json=as_json):
             click.echo(line)
+        complain(unreadable(reading.unreadable))
 
     with_registry(settings, work)
 
@@ -103,12 +108,22 @@ async def _found(http: aiohttp.ClientSession, entry: RegistryEntry) -> Found:
 async def _state(http: aiohttp.ClientSession, admin: str) -> str:
     try:
         async with http.get(f"{admin.removesuffix('/')}/ready") as reply:
-            document = json.loads(await reply.text())
-    except (aiohttp.ClientError, TimeoutError, ValueError):
+            document = json.loads(await _body(reply))
+    except (aiohttp.ClientError, OSError, ValueError, RecursionError):  # TimeoutError is an OSError
         return SILENT
     if reply.status == _OK:
         return READY
     return str(document.get("state", NOT_READY)) if isinstance(document, dict) else NOT_READY
+
+
+async def _body(reply: aiohttp.ClientResponse) -> bytes:
+    """Return the body. Raises ValueError if it is longer than that of any page /ready."""
+    body = bytearray()
+    async for chunk in reply.content.iter_any():
+        body += chunk
+        if len(body) > MAX_ANSWER_BYTES:
+            raise ValueError(f"more than {MAX_ANSWER_BYTES} bytes")
+    return bytes(body)
 
 
 def _uris(endpoint: Endpoint | None) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def target_of(path: str | None, filter_: str | None, *, subtree: bool) -> str:
     wanted = (
         {"filter": filter_} if path is None else {"path": path} | ({"subtree": "true"} if subtree else {})
     )
-    return "/purge?" + urlencode(wanted)
+    return "/purge?" + urlencode(wanted, errors="surrogateescape")
 
 
 @with_settings(PURGE.keys.values())

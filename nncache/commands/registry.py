@@ -19,6 +19,7 @@ from nncache.commands.options import given, with_json, with_settings
 from nncache.commands.registry_client import Work, complain, see_root, with_registry
 from nncache.commands.registry_reaper import Reaper
 from nncache.errors import ConfigurationError, RegistryCommandError, RegistryNotReadError
+from nncache.logs import one_line
 from nncache.registry import paths
 from nncache.registry.auditing import audit_tree
 from nncache.registry.endpoint_query import EndpointQuery
@@ -53,7 +54,8 @@ def registry() -> None:
 def list_(path: str, *, recursive: bool, as_json: bool, config: Path | None, **flags: object) -> None:
     """List the entries below PATH.
 
-    One line for each: the number of entries below it, the bytes of its record, when it was made, its path.
+    One line for each: the number of entries below it, the bytes of its record, when it was made, its path. What
+    --recursive could not read is named on standard error.
     """
 
     async def work(registry: Registry) -> None:
@@ -62,6 +64,7 @@ def list_(path: str, *, recursive: bool, as_json: bool, config: Path | None, **f
             reading = await read_tree(registry, top)
             found = [entry.status for entry in reading.entries] + list(reading.bare)
             statuses = tuple(sorted(found, key=lambda status: paths.in_order(status.path)))
+            complain(registry_view.unreadable(reading.unreadable))
         else:
             names = await registry.list(top)
             statuses = await registry.stat_all([paths.below(top, name) for name in names])
@@ -266,8 +269,8 @@ def purge(yarn_id: str, policy: str, path: str, *, yes: bool, config: Path | Non
         for doomed in plan.delete:
             if yes:
                 await registry.delete(doomed, version=versions.get(doomed))
-            click.echo(f"{'deleted' if yes else 'would delete'} {doomed}")
-        complain(f"{kept.path}: kept: {kept.why}" for kept in plan.kept)
+            click.echo(one_line(f"{'deleted' if yes else 'would delete'} {doomed}"))
+        complain(registry_view.kept(plan.kept))
 
     _run(config, flags, work)
 

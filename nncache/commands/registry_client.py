@@ -11,7 +11,7 @@ import uvloop
 from nncache.client.registering import OpenRegistry
 from nncache.coordination.errors import ConnectionLostError, CoordinationError
 from nncache.errors import RegistryCommandError
-from nncache.logs import LogSettings, set_up_logs
+from nncache.logs import LogSettings, one_line, set_up_logs
 from nncache.registry import paths
 from nncache.registry.errors import PathNotFoundError, RegistryError, RegistryIOError
 from nncache.registry.operations import Registry
@@ -66,6 +66,6 @@ async def see_root(registry: Registry, cause: PathNotFoundError | None = None) -
 
 
 def complain(lines: Iterable[str]) -> None:
-    """Print lines on standard error."""
+    """Print lines on standard error; what other clients wrote into the registry cannot steer the terminal."""
     for line in lines:
-        click.echo(line, err=True)
+        click.echo(one_line(line), err=True)

@@ -10,7 +10,7 @@ from nncache.logs import one_line
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.purge_plan import KeptEntry
 from nncache.registry.reaping import Reaping
-from nncache.registry.record import Address, EntryStatus, RegistryEntry, ServiceRecord
+from nncache.registry.record import Address, EntryStatus, RegistryEntry, ServiceRecord, Unreadable
 from nncache.registry.record_json import encode_record
 from nncache.registry.tree_watch import Change, Current, Present, Removed, WatchGap
 
@@ -83,6 +83,12 @@ def gone(reaping: Reaping, *, is_done: bool) -> Iterator[str]:
     for each in reaping.gone:
         line = f"{'deleted' if is_done else 'would delete'} {each.path}"
         yield one_line(f"{line}: {each.why}" if each.why else line)
+
+
+def unreadable(entries: Iterable[Unreadable]) -> Iterator[str]:
+    """Yield a line for each entry that could not be read, or not below it."""
+    for each in entries:
+        yield one_line(f"{each.path}: {each.why}")
 
 
 def kept(entries: Iterable[KeptEntry]) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Proxies by name, on the cluster's ZooKeeper."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
@@ -10,12 +11,19 @@ import nncache
 from nncache.client import connecting
 from nncache.client.registering import BlockingRegistry
 from nncache.coordination.acl import ALL, OPEN, Acl, AclEntry, Right
+from nncache.coordination.errors import CoordinationError, NotAllowedError
+from nncache.coordination.watches import Watcher
+from nncache.coordination.zookeeper import Znode
 from nncache.errors import ConfigurationError
+from nncache.registry.access import AccessPolicy
 from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, RegisteredDaemon
 from nncache.registry.errors import PathNotFoundError, RegistryIOError
-from nncache.registry.tree_watch import Current, Present, Removed
+from nncache.registry.operations import Registry
+from nncache.registry.record_json import encode_record
+from nncache.registry.tree_watch import Current, Present, Removed, TreeWatch, WatchedTree
 from tests.coordination.simulations import connected
-from tests.patience import until
+from tests.patience import HANG_S, until
+from tests.registry.flat_session import FlatSession
 from tests.registry.samples import WEBHDFS
 
 
@@ -79,6 +87,84 @@ def test_a_place_that_may_not_be_read_is_an_error(place: dict[str, str], registr
     with pytest.raises(RegistryIOError, match="cannot be followed"), nncache.connect(**place):
         pass
     asyncio.run(set_acl(OPEN, 1))
+
+
+def record_of(path: str) -> bytes:
+    """Return the data of the znode of a proxy; other entries hold none."""
+    name = path.rpartition("/")[2]
+    return encode_record(daemon(name).record) if path.startswith(f"/r{PLACE}/") else b""
+
+
+class Refusing(FlatSession):
+    """A session whose reads raise a fault, while there is one."""
+
+    fault: CoordinationError | None = None
+
+    async def read(self, path: str, watcher: Watcher | None) -> Znode:
+        """Return a znode; raises the fault."""
+        if self.fault is not None:
+            raise self.fault
+        return replace(await super().read(path, watcher), data=record_of(path))
+
+
+class Lent:
+    """A registry to be entered, over a session of a test's own kind; the test changes it on its loop."""
+
+    root = "/r"
+
+    def __init__(self, session: FlatSession) -> None:
+        self._registry = Registry(cast("Any", session), self.root, AccessPolicy())
+        self._loop: asyncio.AbstractEventLoop
+
+    async def __aenter__(self) -> Registry:
+        self._loop = asyncio.get_running_loop()
+        return self._registry
+
+    async def __aexit__(self, *_: object) -> None:
+        """Nothing is to be closed."""
+
+    def do(self, work: Callable[..., None], *arguments: object) -> None:
+        """Do it on the loop, and wait until it is done."""
+
+        async def done() -> None:
+            work(*arguments)
+
+        asyncio.run_coroutine_threadsafe(done(), self._loop).result(HANG_S)
+
+
+@pytest.mark.parametrize("fault", [NotAllowedError("/r"), CoordinationError("what nobody has thought of")])
+def test_what_is_refused_for_a_time_is_followed_again(
+    fault: CoordinationError, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What was known stays meanwhile, with a warning; then what went unseen goes, and a session's watches are few."""
+    made: list[TreeWatch] = []
+
+    def watch(session: WatchedTree, root: str, path: str) -> TreeWatch:
+        made.append(TreeWatch(session, root, path))
+        return made[-1]
+
+    monkeypatch.setattr(connecting, "TreeWatch", watch)
+    monkeypatch.setattr(connecting, "AGAIN_S", 0.01)
+    above = ["/r" + "/".join(PLACE.split("/")[:end]) for end in range(2, PLACE.count("/") + 2)]
+    session = Refusing(*above, f"/r{PLACE}/a", f"/r{PLACE}/b")
+    lent, both = Lent(session), ("http://a:1/webhdfs/v1", "http://b:1/webhdfs/v1")
+
+    def warnings() -> list[str]:
+        return [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+
+    with connecting.Proxies(cast("Any", lent)) as proxies:
+        assert proxies.urls == both
+        session.fault = fault
+        lent.do(session.remove, f"/r{PLACE}/a")
+        until(lambda: len(warnings()) > 1, warnings)
+        assert warnings()[0].startswith(f"the registered proxies cannot be followed: {fault}; ")
+        assert proxies.urls == both
+        session.fault = None
+        until(lambda: proxies.urls == both[1:], lambda: proxies.urls)
+        lent.do(session.make, f"/r{PLACE}/c")
+        until(lambda: "http://c:1/webhdfs/v1" in proxies.urls, lambda: proxies.urls)
+        assert session.watchers == 6  # two of each entry, and of the one above them
+    assert len(made) == 1
 
 
 def test_the_operations_block(place: dict[str, str]) -> None:

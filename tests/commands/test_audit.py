@@ -16,6 +16,7 @@ from nncache.commands.audit import audit
 from nncache.commands.audit_client import HttpSides, is_hit, lines, proxy_of, report_as_json
 from nncache.commands.audit_questions import AuditReport, Questions, StatusReply
 from nncache.commands.group import nncache
+from nncache.errors import NotAuditedError
 from nncache.net.endpoint import ListenAddress, parse_endpoint
 from tests.http_server import Answer, answering, http_server, serving
 from tests.processes import free_address
@@ -26,6 +27,7 @@ class Simulation:
 
     def __init__(self) -> None:
         self.address = ""
+        self.daemon: str | None = "proxy"
         self.paths = ["/w/a", "/w/b"]
         self.asked: list[str] = []
         self.user_names: set[str] = set()
@@ -37,7 +39,8 @@ class Simulation:
         query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         match parts.path:
             case "/status":
-                return 200, {"settings": {"listen": self.address}, "gate": {"max_staleness_s": 3.0}}
+                of_proxy = {"settings": {"listen": self.address}, "gate": {"max_staleness_s": 3.0}}
+                return 200, {"daemon": self.daemon} | (of_proxy if self.daemon == "proxy" else {})
             case "/sample":
                 if query.get("filter", "ours") != "ours":
                     return 400, {"error": "no filter 'theirs' is in force; in force: ours"}
@@ -153,6 +156,29 @@ def test_what_can_not_be_asked_is_exit_code_2(words: list[str], error: str, simu
     assert result.exception is not None
     assert getattr(result.exception, "exit_code", None) == 2
     assert error in str(result.exception)
+
+
+@pytest.mark.parametrize("proxy", [(), ("--proxy", "127.0.0.1:1", "/w")])
+@pytest.mark.parametrize(
+    ("daemon", "whose"), [("publisher", "an nncache publisher"), (None, "a daemon that")]
+)
+def test_the_port_of_another_daemon_is_exit_code_2(
+    daemon: str | None, whose: str, proxy: tuple[str, ...], simulation: Simulation
+) -> None:
+    """Which it is, and what to give: 1 says that answers are wrong. A NameNode does not say what it is."""
+    simulation.daemon = daemon
+    result = run(simulation, *proxy)
+    assert isinstance(result.exception, NotAuditedError)
+    assert result.exception.exit_code == 2
+    assert str(result.exception).startswith(f"{simulation.address} is the admin port of {whose}")
+    assert "give --admin the proxy's admin port" in str(result.exception)
+
+
+def test_a_filter_may_be_any_bytes(simulation: Simulation) -> None:
+    """Of the command line."""
+    result = run(simulation, "--filter", "/a\udce9")
+    assert isinstance(result.exception, NotAuditedError)
+    assert "no filter" in str(result.exception)
 
 
 ADMIN = ListenAddress("proxy7", 9872)

@@ -147,6 +147,27 @@ def test_the_path_reaches_the_proxy_whatever_is_in_it() -> None:
     assert json.loads(result.output) == json.loads(body)
 
 
+def test_bytes_that_are_no_utf_8_reach_the_proxy() -> None:
+    """As the shell gave them."""
+    with answering(200, json.dumps(asdict(KNOWN)).encode()) as (address, asked):
+        result = CliRunner().invoke(explain, ["/a/\udce9", "--admin", address, "--json"])
+    assert result.exception is None
+    assert asked == ["GET /explain?path=%2Fa%2F%E9"]
+
+
+def test_no_name_steers_the_terminal() -> None:
+    """Users of HDFS choose the paths, and callers their names."""
+    answer = {
+        **asdict(replace(KNOWN, path="/a\n\x1b]0;owned\x07", granted=("ev\x1b[2Jil",), grants=1)),
+        "gate": "open",
+        "namenodes": [],
+    }
+    with answering(200, json.dumps(answer).encode()) as (address, _):
+        printed = CliRunner().invoke(explain, ["/a", "--admin", address]).output.splitlines()
+    assert printed[0] == "/a\\n\\x1b]0;owned\\x07"
+    assert "  callers proven: ev\\x1b[2Jil" in printed
+
+
 def test_the_proxy_may_be_named_in_the_file(tmp_path: Path) -> None:
     """The one that the daemons read; a flag wins over it, and a wrong value names the file."""
     config = tmp_path / "nncache.toml"

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
 from nncache.commands.fleet import follow
@@ -24,6 +25,7 @@ from nncache.commands.fleet_client import (
     shown,
 )
 from nncache.commands.fleet_view import answers_as_json, screen, seen, status_row
+from nncache.commands.group import nncache
 from nncache.coordination.zookeeper import SetData
 from nncache.daemons.proxy_status import status_of
 from nncache.errors import ConfigurationError, FleetError
@@ -234,6 +236,39 @@ def test_a_line_and_a_document_for_each() -> None:
     assert list(document["proxies"]) == ["a", "b"]
     assert document["proxies"]["a"] == STATUS
     assert document["failed"] == {"c": "no answer within 5 s"}
+
+
+def test_a_figure_beyond_all_numbers_costs_only_itself() -> None:
+    """JSON has 1e999, which is read as infinite."""
+    since_start = STATUS["saved"]["since_start"] | {"failed": json.loads("1e999")}
+    infinite = STATUS | {"saved": STATUS["saved"] | {"since_start": since_start}}
+    (_, none), (_, row) = shown([Answer("a", infinite), Answer("b", STATUS)], seen)
+    assert none is None
+    assert row is not None
+    assert "a: its answer is not a proxy's: OverflowError" in printed([Answer("a", infinite)])
+
+
+@pytest.mark.parametrize(
+    ("words", "target"),
+    [
+        (["explain"], "/explain?path=%2Fa%2F%E9"),
+        (["purge", "--subtree"], "/purge?path=%2Fa%2F%E9&subtree=true"),
+    ],
+)
+def test_bytes_that_are_no_utf_8_reach_each_proxy(
+    words: list[str], target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the shell gave them."""
+    targets: list[str] = []
+
+    def ask(_settings: object, _within_s: float, target: str, _method: str = "GET") -> list[Answer]:
+        targets.append(target)
+        return []
+
+    monkeypatch.setattr("nncache.commands.fleet.ask_once", ask)
+    result = CliRunner().invoke(nncache, ["fleet", *words, "/a/\udce9", "--zookeeper", "zk:2181"])
+    assert result.exception is None
+    assert targets == [target]
 
 
 async def test_live_each_is_asked_apart() -> None:

@@ -1,17 +1,22 @@
 """`nncache proxies`, with daemons that are ready, that are not, and that are gone."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 
+import aiohttp
 import pytest
 from click.testing import CliRunner
 
 import nncache
 from nncache.commands.group import nncache as command
+from nncache.commands.proxies import MAX_ANSWER_BYTES
+from nncache.coordination.zookeeper import Create
 from nncache.errors import RegistryCommandError
 from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, RegisteredDaemon
 from nncache.testbed import Cluster
+from tests.coordination.simulations import connected
 from tests.http_server import Answer, serving
 from tests.processes import free_address
 from tests.registry.samples import place_of_its_own
@@ -21,6 +26,8 @@ REPLIES = {
     "/bad/ready": (503, b'{"ready": false, "state": "no NameNode is active"}'),
     "/odd/ready": (503, b"[]"),
     "/broken/ready": (200, b"<html>"),
+    "/deep/ready": (200, b"[" * (MAX_ANSWER_BYTES - 1)),
+    "/large/ready": (200, b'{"ready": "' + b"x" * MAX_ANSWER_BYTES + b'"}'),
 }
 
 
@@ -89,6 +96,53 @@ def test_each_is_asked_for_its_state(place: dict[str, str], pages: str) -> None:
         "webhdfs": ["http://a:1/webhdfs/v1"],
         "admin": [f"{pages}/good/"],
     }
+
+
+def bound(place: dict[str, str], host: str, admin: str) -> None:
+    """Register a proxy."""
+    urls = (f"http://{host}:1/webhdfs/v1",)
+    daemon = RegisteredDaemon(kind=PROXY, host=host, port=1, webhdfs=urls, admin=admin)
+    with nncache.open_registry(**place) as registry:
+        registry.mknode(PLACE, create_parents=True)
+        registry.bind(daemon.path, daemon.record)
+
+
+@pytest.mark.parametrize("page", ["deep", "large"])
+def test_an_answer_that_is_none_costs_no_other(place: dict[str, str], pages: str, page: str) -> None:
+    """Whoever may write the registry says what is asked: what is nested or large is no answer."""
+    bound(place, "a", f"{pages}/{page}/")
+    bound(place, "b", f"{pages}/good/")
+    assert [line.split("  ")[1] for line in listed(place).splitlines()] == ["no answer", "ready"]
+
+
+def test_a_fault_of_the_network_is_no_answer(
+    place: dict[str, str], pages: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that aiohttp passes on as it is."""
+
+    def get(*_: object, **__: object) -> None:
+        raise OSError("no buffer space")
+
+    bound(place, "a", f"{pages}/good/")
+    monkeypatch.setattr(aiohttp.ClientSession, "get", get)
+    assert listed(place) == "proxy-a-1  no answer  http://a:1/webhdfs/v1\n"
+
+
+def test_what_cannot_be_read_is_named(place: dict[str, str], pages: str) -> None:
+    """On standard error: it may be a proxy."""
+    bound(place, "a", f"{pages}/good/")
+    path = place["registry_root"] + PLACE + "/proxy-b-1"
+
+    async def write() -> None:
+        async with connected(place["zookeeper"]) as session:
+            await session.commit([Create(path, b'{"type":"JSONServiceRecord"')])
+
+    asyncio.run(write())
+    own = ("--zookeeper", place["zookeeper"], "--registry-root", place["registry_root"])
+    result = CliRunner().invoke(command, ["proxies", *own])
+    assert result.stdout == "proxy-a-1  ready  http://a:1/webhdfs/v1\n"
+    assert result.stderr.startswith(f"{PLACE}/proxy-b-1: the record is no JSON")
+    assert result.exit_code == 0
 
 
 def test_a_root_without_a_registry_is_named(cluster: Cluster) -> None:

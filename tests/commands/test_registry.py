@@ -102,6 +102,29 @@ def test_lists_of_a_level_and_of_all(command: Command) -> None:
     )
 
 
+def test_what_a_list_of_all_leaves_out_is_named(command: Command) -> None:
+    """On standard error, with what is wrong."""
+    command.write("/services/d\u2028", b'{"type":"JSONServiceRecord"')
+    found = command.run("ls", "-r")
+    assert [line.split()[-1] for line in found.stdout.splitlines()] == ["/", "/services", "/users"]
+    assert found.stderr.startswith("/services/d\\u2028: the record is no JSON")
+    assert found.exit_code == 0
+
+
+def test_no_path_ends_a_line(command: Command) -> None:
+    """Of what is not searched, deleted or kept: other clients choose the names."""
+    command.write("/services/d\u2028", b'{"type":"JSONServiceRecord","x":"org.apache.hadoop.webhdfs"')
+    found = command.run("find", "--endpoint-field", "api=org.apache.hadoop.*")
+    assert found.stderr.startswith("/services/d\\u2028: not searched: the record is no JSON")
+    record = ServiceRecord(attributes={"yarn:persistence": "container", "yarn:id": CONTAINER})
+    for path in ("/services/a\u2028", "/services/b\u2028"):
+        command.write(path, encode_record(record))
+    command.write("/services/a\u2028/x", encode_record(WEBHDFS))
+    planned = command.run("purge", "--id", CONTAINER, "--policy", "container")
+    assert planned.stdout == "would delete /services/b\\u2028\n"
+    assert planned.stderr.startswith("/services/a\\u2028: kept: /services/a\\u2028/x, which")
+
+
 def test_a_second_bind_and_a_full_directory_are_refused(command: Command) -> None:
     """With what would do it."""
     command.must("bind", "/services/hdfs", "-", data=command.record.read_text(encoding="utf-8"))

@@ -1,0 +1,48 @@
+"""`nncache fsck`: what it prints, and how it ends."""
+
+import pytest
+from click.testing import CliRunner, Result
+
+from nncache.commands import namenode
+from nncache.commands.group import nncache
+from nncache.coordination.errors import ConnectionLostError
+from nncache.errors import StartError
+from nncache.namenode.namespace.audit import Finding, Kind
+from nncache.namenode.node.fsck import Audited
+from nncache.namenode.on_zookeeper import Place
+
+LOST = Finding(Kind.MISSING, "blk_1 of /i/5 (a\x1b[2J\n3 inodes, 1 blocks: 0 findings, 0 left)")
+STRAY = Finding(Kind.LOST, "/i/7")
+
+
+def run(monkeypatch: pytest.MonkeyPatch, found: Audited | Exception) -> Result:
+    """Return what comes of it when the audit finds this."""
+
+    async def fsck_of(_: Place, *, repair: bool) -> Audited:
+        assert not repair
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    monkeypatch.setattr(namenode, "fsck_of", fsck_of)
+    return CliRunner().invoke(nncache, ["fsck", "--zookeeper", "h:1"])
+
+
+def test_a_finding_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Users of HDFS choose the names in it: none steers the terminal, or forges the last line."""
+    result = run(monkeypatch, Audited(3, 1, (LOST, STRAY), repaired=(STRAY,)))
+    assert result.output.splitlines() == [
+        "a block that no DataNode holds: blk_1 of /i/5 (a\\x1b[2J\\n3 inodes, 1 blocks: 0 findings, 0 left)",
+        "repaired: an inode that no entry leads to: /i/7",
+        "3 inodes, 1 blocks: 2 findings, 1 left",
+    ]
+    assert result.exit_code == 1
+
+
+def test_the_exit_code_tells_a_fault_from_no_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """0: nothing is left; 2: nothing was audited, as nothing is known then."""
+    assert run(monkeypatch, Audited(3, 1, ())).exit_code == 0
+    result = run(monkeypatch, ConnectionLostError("no answer"))
+    assert isinstance(result.exception, StartError)
+    assert result.exception.exit_code == 2
+    assert str(result.exception) == "the namespace cannot be audited: no answer"
