@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import os
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -57,6 +58,10 @@ class NotASnapshotError(Exception):
 
 class DoubledError(Exception):
     """Another process runs with this DataNode's directory, or a copy of it."""
+
+
+class ForeignNamespaceError(Exception):
+    """The DataNode's directory is of another namespace, in which its blocks are those of other files or of none."""
 
 
 class _Shared(msgspec.Struct, frozen=True, kw_only=True):
@@ -223,6 +228,7 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
     Raises:
         CoordinationError: ZooKeeper does not answer, or no NameNode has formatted it.
         DoubledError: see there.
+        ForeignNamespaceError: see there; nothing was changed.
         OSError: a port is taken, or the directory cannot be used.
     """
     process = f"{_identity(spec.directory)}-{uuid.uuid4().hex[:8]}"
@@ -244,6 +250,7 @@ async def datanode_on(
     async with contextlib.AsyncExitStack() as stack:
         file_system = FileSystem(znodes, clock.wall_ms)
         shared = msgspec.json.decode((await znodes.get(layout.SETTINGS)).data, type=_Shared)
+        _belong(spec.directory, (await file_system.namespace()).block_pool)
         settings = NameNodeSettings(superuser=shared.superuser, groups=shared.groups)
         others = DataNodes({}, znodes)
         namenode = NameNode(file_system, settings, clock, fleet=others)
@@ -412,3 +419,33 @@ def _identity(directory: Path) -> str:
     if not file.exists():
         file.write_text(f"dn-{uuid.uuid4().hex[:12]}\n", encoding="ascii")
     return file.read_text(encoding="ascii").strip()
+
+
+def _belong(directory: Path, namespace: str) -> None:
+    """See that a DataNode's directory is of this namespace; one that names none is from now on.
+
+    Block ids begin at the same number in each namespace, and what one does not know it has deleted.
+
+    Raises:
+        ForeignNamespaceError: it is of another one.
+    """
+    file = directory / "namespace"
+    if not file.exists():
+        _write_whole(file, f"{namespace}\n")
+    own = file.read_text(encoding="ascii").strip()
+    if own != namespace:
+        raise ForeignNamespaceError(
+            f"{directory} is of namespace {own}, but this is namespace {namespace}, which would have its blocks "
+            "deleted: start this DataNode at its own namespace (--zookeeper, --zookeeper-root), or name an empty "
+            "--directory"
+        )
+
+
+def _write_whole(file: Path, text: str) -> None:
+    """Write a small file of which there is all or nothing, whenever the machine stops."""
+    draft = file.with_name(f"{file.name}.tmp")
+    with draft.open("w", encoding="ascii") as writing:
+        writing.write(text)
+        writing.flush()
+        os.fsync(writing.fileno())
+    draft.replace(file)

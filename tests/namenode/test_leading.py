@@ -1,13 +1,15 @@
 """What one NameNode does for all: leases and reclaiming, by the one that leads, whatever the clocks say."""
 
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
+from nncache.coordination.errors import OutcomeUnknownError
 from nncache.coordination.linearizable import LinearizableZnodes
+from nncache.coordination.zookeeper import Operation
 from nncache.namenode import on_zookeeper
 from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.namespace import layout
@@ -177,6 +179,38 @@ async def test_a_leader_that_was_deposed_does_nothing(pair: tuple[One, One]) -> 
     assert await second.store.children(layout.TREES) == ()
     assert not (await first.namenode.standing()).is_active
     assert (await second.namenode.standing()).is_active
+
+
+@pytest.mark.parametrize("has_led", [False, True])
+async def test_one_that_was_elected_without_knowing_it_leads(
+    pair: tuple[One, One], monkeypatch: pytest.MonkeyPatch, *, has_led: bool
+) -> None:
+    """Whether the election was carried out could not be found out; also where it had led in a session before."""
+    first, second = pair
+    elected, other = (first, second) if has_led else (second, first)
+    server = first.session._server  # noqa: SLF001 - both are with it
+    server.expire(first.session)
+    commit = elected.store.commit
+
+    async def unanswered(operations: Sequence[Operation]) -> None:
+        await commit(operations)
+        raise OutcomeUnknownError("the election")
+
+    with monkeypatch.context() as context:
+        context.setattr(elected.store, "commit", unanswered)
+        with pytest.raises(OutcomeUnknownError):
+            await elected.namenode.work()
+    assert (await elected.namenode.standing()).is_active
+    await elected.namenode.mkdirs(elected.root, "/d/d", Modes(0o755))
+    await elected.namenode.delete(elected.root, "/d", recursive=True)
+    await elected.namenode.work()
+    assert await elected.store.children(layout.TREES) == ()
+    server.expire(elected.session)
+    await other.namenode.work()
+    await other.namenode.mkdirs(other.root, "/d/d", Modes(0o755))
+    await other.namenode.delete(other.root, "/d", recursive=True)
+    with pytest.raises(NotLeadingError):
+        await elected.namenode.reclaim()
 
 
 async def test_names_are_read_again_if_the_directory_has_changed(

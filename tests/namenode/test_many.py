@@ -390,6 +390,26 @@ async def test_a_datanode_comes_back_with_its_blocks_and_is_alone(
             assert await opened() == (200, b"data")
 
 
+def test_a_datanode_of_another_namespace_says_so(zookeeper_server: ZooKeeperServer, tmp_path: Path) -> None:
+    """As a process: it ends with one line that names both, and what to do."""
+    said: list[str] = []
+    for root in ("/own", "/other"):
+        at = ("--zookeeper", zookeeper_server.address, "--zookeeper-root", root)
+        namenode, _ = started("namenode", *at)
+        with namenode:
+            done = subprocess.Popen(
+                [NNCACHE, "datanode", *at, "--directory", str(tmp_path)],
+                text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )  # fmt: skip
+            assert done.stdout is not None
+            if done.stdout.readline():  # it serves
+                done.terminate()
+            said.append(done.communicate(timeout=HANG_S)[1])
+    assert "cannot start" not in said[0]
+    assert said[1].count("\n") == 1
+    assert f"{tmp_path} is of namespace BP-" in said[1]
+
+
 def test_a_namenode_that_is_killed_is_not_missed(zookeeper_server: ZooKeeperServer, tmp_path: Path) -> None:
     """As processes: the other one serves at once all that the first did, and shows itself as active.
 

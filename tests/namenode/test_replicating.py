@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from nncache.coordination.errors import ConnectionLostError, OutcomeUnknownError
 from nncache.coordination.zookeeper import Create, Delete, Operation, SetData, Znode
 from nncache.namenode import on_zookeeper
 from nncache.namenode.datanode import datanode as datanodes
@@ -202,6 +203,41 @@ async def test_setting_the_replication_changes_the_replicas(before: int, after: 
         await cluster.settle()
         assert await numbers(cluster) == [after] * 3
         assert await cluster.opened("/f") == DATA
+        assert await cluster.wrong() == []
+
+
+@pytest.mark.parametrize(("target", "source"), [(3, 1), (1, 3), (2, 2)])
+async def test_joined_blocks_have_as_many_replicas_as_the_file_wants(
+    target: int, source: int, tmp_path: Path
+) -> None:
+    """Those of a source with another replication, too; nothing is looked at where all want the same."""
+    async with several(tmp_path) as cluster:
+        await cluster.write("/f", replication=target)
+        await cluster.write("/g", replication=source)
+        await cluster.settle()
+        namenode = cluster.namenodes[0].running.namenode
+        await namenode.concat(namenode.caller(ROOT_USER), "/f", ["/g"])
+        assert len(await cluster.queued()) == (0 if target == source else 1)
+        await cluster.settle()
+        assert await numbers(cluster) == [target] * 6
+        assert await cluster.opened("/f") == DATA * 2
+        assert await cluster.wrong() == []
+
+
+async def test_blocks_that_were_to_be_looked_at_are_so_when_they_are_joined(tmp_path: Path) -> None:
+    """What was queued for their own file says nothing when that is gone: after SETREPLICATION, or another CONCAT."""
+    async with several(tmp_path) as cluster:
+        await cluster.write("/f", replication=3)
+        await cluster.write("/g", replication=1)
+        await cluster.write("/h", replication=1)
+        await cluster.settle()
+        namenode = cluster.namenodes[0].running.namenode
+        root = namenode.caller(ROOT_USER)
+        await set_replication(cluster, 3, "/g")
+        await namenode.concat(root, "/g", ["/h"])
+        await namenode.concat(root, "/f", ["/g"])
+        await cluster.settle()
+        assert await numbers(cluster) == [3] * 9
         assert await cluster.wrong() == []
 
 
@@ -400,6 +436,41 @@ async def test_a_doubled_datanode_is_refused(tmp_path: Path, monkeypatch: pytest
             await cluster.start_datanode("copy")
 
 
+async def test_a_datanode_of_another_namespace_is_refused(tmp_path: Path) -> None:
+    """Nothing of its blocks is deleted, nothing says that it is there; at its own namespace it serves them."""
+    async with several(tmp_path, datanodes=1) as cluster, several(tmp_path, datanodes=0) as other:
+        await cluster.write("/f", replication=1)
+        name = cluster.datanodes[0].name
+        await cluster.kill(cluster.datanodes[0])
+        own, foreign = [
+            (await each.namenodes[0].running.namenode._fs.namespace()).block_pool  # noqa: SLF001 - to look
+            for each in (cluster, other)
+        ]
+        with pytest.raises(on_zookeeper.ForeignNamespaceError, match=f"{tmp_path / 'dn1'}.*{own}.*{foreign}"):
+            await other.start_datanode("dn1")
+        await other.settle(3)
+        assert await other.queued() == []
+        assert name not in await other.namenodes[0].running.znodes.children(layout.HEALTH)
+        await cluster.start_datanode("dn1")
+        await cluster.settle(3)
+        assert await numbers(cluster) == [1, 1, 1]
+        assert await cluster.opened("/f") == DATA
+
+
+async def test_a_directory_of_before_it_named_its_namespace_is_taken_as_it_is(tmp_path: Path) -> None:
+    """From then on it is of the namespace at which it was started."""
+    async with several(tmp_path, datanodes=1) as cluster:
+        await cluster.write("/f", replication=1)
+        said = cluster.datanodes[0].directory / "namespace"
+        before = said.read_bytes()
+        await cluster.kill(cluster.datanodes[0])
+        said.unlink()
+        await cluster.start_datanode("dn1")
+        assert said.read_bytes() == before
+        assert sorted(each.name for each in said.parent.iterdir()) == ["blocks", "id", "namespace"]
+        assert await cluster.opened("/f") == DATA
+
+
 async def test_operators_see_what_is_queued(tmp_path: Path) -> None:
     """Items, of all queues: a queue that each DataNode has is no item."""
     async with several(tmp_path, datanodes=2) as cluster:
@@ -527,6 +598,67 @@ async def test_of_two_that_claim_at_once_one_works(tmp_path: Path) -> None:
                 for process in cluster.namenodes:
                     group.create_task(work(process, znode))
             assert most == 1
+
+
+@pytest.mark.parametrize("queues", [(layout.CLAIMS,), (layout.CLAIMS, layout.RECOVER)])
+async def test_a_claim_does_not_outlive_its_work(
+    queues: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Z14: ZooKeeper is away when it ends, and the session lives on; whether or not the work was done by then."""
+    async with several(tmp_path) as cluster:
+        await left_open(cluster)
+        with monkeypatch.context() as context:
+            for each in cluster.datanodes:
+                without(context, each, queues)
+                with suppress(ConnectionLostError):
+                    await each.running.turn()
+            assert any(name.startswith(layout.CLAIMS) for name in await cluster.queued())
+        await cluster.settle()
+        assert await cluster.opened("/f") == DATA[:1000]
+        assert await cluster.wrong() == []
+
+
+def without(context: pytest.MonkeyPatch, datanode: DataNodeProcess, queues: tuple[str, ...]) -> None:
+    """Have a DataNode take nothing out of these queues: the connection is lost under that."""
+    znodes = datanode.running.znodes
+    commit = znodes.commit
+
+    async def refuse(operations: Sequence[Operation]) -> None:
+        for each in operations:
+            if isinstance(each, Delete) and each.path.startswith(queues):
+                raise ConnectionLostError("the quorum is lost")
+        await commit(operations)
+
+    context.setattr(znodes, "commit", refuse)
+
+
+async def test_a_claim_that_was_made_unseen_is_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Z14: the reply to the transaction that makes it is lost."""
+    async with several(tmp_path, datanodes=1) as cluster:
+        znodes = cluster.namenodes[0].running.znodes
+        commit, own = znodes.commit, Claims(znodes)
+
+        async def unseen(operations: Sequence[Operation]) -> None:
+            await commit(operations)
+            raise OutcomeUnknownError("the reply is lost")
+
+        path = layout.report(cluster.datanodes[0].name)
+        with monkeypatch.context() as context:
+            context.setattr(znodes, "commit", unseen)
+            with pytest.raises(OutcomeUnknownError):
+                async with own.claimed("block_reports", await znodes.get(path)):
+                    pass
+        item = await znodes.get(path)
+        async with Claims(znodes).claimed("block_reports", item) as claim:
+            assert claim is None  # what another one has made stays
+        async with own.claimed("block_reports", item) as claim:
+            assert claim is not None
+            again = await znodes.get(path)
+            async with own.claimed("block_reports", again) as second:
+                assert second is None  # this one is worked on
+        assert await cluster.queued() == []
 
 
 # ---- kills ---------------------------------------------------------------------------------------------------------

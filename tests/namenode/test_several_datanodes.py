@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from nncache.coordination.errors import ConnectionLostError
 from nncache.namenode.datanode.datanode import Upload
 from nncache.namenode.datanode.replicas import WritingReplica
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.namenode import NameNode
-from tests.namenode.several import BLOCK, DATA, DataNodeProcess, Several, names, several
+from tests.namenode.several import BLOCK, DATA, SOON_S, DataNodeProcess, Several, names, several
 from tests.patience import until_so
 
 PART = BLOCK // 2
@@ -282,6 +283,124 @@ async def test_a_chain_that_cannot_go_on_leaves_what_had_come(tmp_path: Path) ->
         assert await cluster.wrong() == []
 
 
+async def begin_append(cluster: Several, datanode: DataNodeProcess, data: bytes) -> Upload:
+    """Append to /f through a DataNode, without an end."""
+    root = cluster.namenodes[0].running.namenode.caller("hdfs")
+    upload = await datanode.running.datanode.append(root, "/f", "host")
+    await upload.write(data)
+    return upload
+
+
+async def recover(cluster: Several) -> bool:
+    """Begin to recover the lease of /f, or go on with that; tell whether it is closed."""
+    namenode = cluster.namenodes[0].running.namenode
+    return await namenode.recover_lease(namenode.caller("hdfs"), "/f", "other")
+
+
+async def test_a_replica_that_was_left_behind_wins_no_recovery(tmp_path: Path) -> None:
+    """Z12: one that was away during an append is not asked after the next one; the file waits for one that was."""
+    async with several(tmp_path, datanodes=2) as cluster:
+        await cluster.write("/f", DATA[:1000], replication=2)
+        good, behind = cluster.datanodes
+        await cluster.kill(behind)
+        await (await begin_append(cluster, good, DATA[1000:1500])).close()
+        await cluster.start_datanode(behind.directory.name)
+        await begin_append(cluster, good, DATA[1500:1510])
+        await cluster.kill(good)
+        await cluster.look()
+        assert not await recover(cluster)
+        await cluster.settle(3)
+        file = await cluster.file("/f")
+        assert (file.is_open, file.length) == (True, 1500)
+        await cluster.start_datanode(good.directory.name)
+        await cluster.settle()
+        assert not (await cluster.file("/f")).is_open
+        assert await cluster.opened("/f") in {DATA[:length] for length in range(1500, 1511)}
+        assert await cluster.wrong() == []
+
+
+async def test_an_append_without_a_holder_costs_no_byte(tmp_path: Path) -> None:
+    """It fails, and what was there is there once its holder is back."""
+    async with several(tmp_path, datanodes=2) as cluster:
+        await cluster.write("/f", DATA[:1000], replication=1)
+        (held,) = await cluster.held("/f")
+        (holder,) = [each for each in cluster.datanodes if each.name in held]
+        (other,) = [each for each in cluster.datanodes if each.name not in held]
+        await cluster.kill(holder)
+        with pytest.raises(Refusal, match="All datanodes are bad"):
+            await begin_append(cluster, other, DATA[1000:1005])
+        await cluster.start_datanode(holder.directory.name)
+        await cluster.look()
+        await recover(cluster)
+        await cluster.settle()
+        assert await cluster.opened("/f") == DATA[:1000]
+        assert await cluster.wrong() == []
+
+
+async def test_a_copy_that_was_ordered_before_an_append_is_made_after_it(tmp_path: Path) -> None:
+    """It would be left behind; made later it counts as any other, also where no other is left."""
+    async with several(tmp_path) as cluster:
+        await cluster.write("/f", DATA[:1000], replication=2)
+        (held,) = await cluster.held("/f")
+        one, other = [each for each in cluster.datanodes if each.name in held]
+        (third,) = [each for each in cluster.datanodes if each.name not in held]
+        namenode = cluster.namenodes[0].running.namenode
+        root = namenode.caller("hdfs")
+        await namenode.set_replication(root, "/f", 3)
+        for _ in range(4):
+            cluster.clock.advance(SOON_S)
+            await cluster.look()
+        upload = await begin_append(cluster, one, DATA[1000:6000])
+        await third.running.copy()
+        assert third.running.datanode.replicas.blocks() == {}
+        await upload.close()
+        await third.running.copy()
+        assert await cluster.held("/f") == [names(cluster.datanodes)]
+        for each in (one, other):
+            damage(each, Path.unlink)
+        assert not await namenode.truncate(root, "/f", 500, "cutter", "host")
+        await cluster.turn()
+        assert await cluster.opened("/f") == DATA[:500]
+        await cluster.settle()
+        assert await cluster.held("/f") == [names(cluster.datanodes)]
+
+
+async def write_on(upload: Upload) -> None:
+    """Write more, a part after the other: it is noticed at some of them that nobody is behind."""
+    for at in range(5000, BLOCK, 5000):
+        await upload.write(DATA[at : at + 5000])
+
+
+async def test_a_stamp_that_did_not_come_through_keeps_no_recovery(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a DataNode that lost its chain and ZooKeeper at once: its replica has none that the NameNode does not know."""
+
+    async def lost(*_: object) -> None:
+        raise ConnectionLostError("cut off")
+
+    async with several(tmp_path) as cluster:
+        upload = await cluster.begin("/f")
+        await upload.write(DATA[:5000])
+        chain = await chain_of(cluster, upload)
+        for each in chain:
+            await cluster.kill(each)
+        with monkeypatch.context() as context:
+            context.setattr(NameNode, "update_pipeline", lost)
+            with pytest.raises(ConnectionLostError):
+                await write_on(upload)
+        await upload.abort()
+        for each in chain:
+            await cluster.start_datanode(each.directory.name)
+        assert not await recover(cluster)
+        await cluster.settle()
+        found = await cluster.opened("/f")
+        assert len(found) >= 5000
+        assert DATA.startswith(found)
+        assert not (await cluster.file("/f")).is_open
+        assert await cluster.wrong() == []
+
+
 # ---- reads ---------------------------------------------------------------------------------------------------------
 
 
@@ -324,3 +443,54 @@ async def test_a_read_goes_to_the_datanode_with_the_fewest_transfers(tmp_path: P
             }
         assert found == {each.running.http for each in cluster.datanodes[1:]}
         assert names(cluster.datanodes) == (await cluster.held("/f"))[0]
+
+
+async def test_what_a_file_had_is_read_while_it_is_appended_to(tmp_path: Path) -> None:
+    """All that was acknowledged, at whichever DataNode, though the last chunk has no CRC meanwhile."""
+    async with several(tmp_path) as cluster:
+        await cluster.write("/f", DATA[:1000], replication=2)
+        (held,) = await cluster.held("/f")
+        via = next(each for each in cluster.datanodes if each.name in held)
+        before = await cluster.file("/f")
+        upload = await begin_append(cluster, via, DATA[1000:1005])
+        during = await cluster.file("/f")
+        for each in cluster.datanodes:
+            assert each.running.datanode.visible_length(during) == 1000
+        for _ in range(10):
+            assert await cluster.opened("/f") == DATA[:1000]
+        assert (
+            b"".join(via.running.datanode.read(before, 0, 1000)) == DATA[:1000]
+        )  # asked for before the append
+        await upload.close()
+        assert await cluster.opened("/f") == DATA[:1005]
+        assert await cluster.wrong() == []
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+async def test_a_read_goes_on_during_an_append(is_closed: bool, tmp_path: Path) -> None:
+    """One that began before, and comes to the chunk whose CRC is another one by then."""
+    length = len(DATA) - 100
+    async with several(tmp_path, datanodes=1) as cluster:
+        await cluster.write("/f", DATA[:length], replication=1, block=4 * BLOCK)
+        (block,) = (await cluster.file("/f")).blocks
+        parts = cluster.datanodes[0].running.datanode.read_block(block.id, 10, length - 10)
+        found = next(parts)
+        upload = await begin_append(cluster, cluster.datanodes[0], DATA[length : length + 50])
+        if is_closed:
+            await upload.close()
+        assert found + b"".join(parts) == DATA[10:length]
+        if not is_closed:
+            await upload.close()
+        assert await cluster.opened("/f") == DATA[: length + 50]
+
+
+async def test_a_block_that_is_being_cut_is_as_long_as_it_is_here(tmp_path: Path) -> None:
+    """Before it is cut as before, and then as it is to be, also while the NameNode does not know that."""
+    async with several(tmp_path, datanodes=1) as cluster:
+        await cluster.write("/f", DATA[:1000], replication=1)
+        namenode, datanode = cluster.namenodes[0].running.namenode, cluster.datanodes[0].running.datanode
+        assert not await namenode.truncate(namenode.caller("hdfs"), "/f", 7, "cutter", "host")
+        file = await cluster.file("/f")
+        assert datanode.visible_length(file) == 1000
+        datanode.replicas.recover(file.blocks[0].id, file.blocks[0].recovery_id, 7)
+        assert datanode.visible_length(file) == 7

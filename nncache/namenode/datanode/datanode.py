@@ -232,8 +232,14 @@ class DataNode:
         """Return how far a file can be read; of one that is being written, as far as its last replica has come."""
         if not file.blocks or file.blocks[-1].state is BlockState.COMPLETE:
             return file.length
-        found = self._replicas.find(file.blocks[-1].id)
-        return file.known_length + (0 if found is None else found.length)
+        return file.known_length + self._size(file.blocks[-1])
+
+    def _size(self, block: Block) -> int:
+        """Return how far a block can be read: one that is being written no less far than before its append."""
+        found = self._replicas.find(block.id)
+        if found is None or block.state is BlockState.COMPLETE:
+            return block.length
+        return max(found.length, block.length if block.truncate_to < 0 else block.truncate_to)
 
     def holds(self, block: Block) -> bool:
         """Tell whether there is a replica here that can be read: of another stamp it may be another block's."""
@@ -247,21 +253,38 @@ class DataNode:
         """Yield of which blocks a part of a file consists: each with where it begins in it, and its length."""
         at = 0
         for block in file.blocks:
-            found = self._replicas.find(block.id)
-            size = block.length if block.state is BlockState.COMPLETE or found is None else found.length
+            size = self._size(block)
             first, last = max(begin, at), min(begin + length, at + size)
             if first < last:
                 yield block, first - at, last - first
             at += size
 
     def read_block(self, block: int, begin: int, length: int) -> Iterator[bytes]:
-        """Yield a part of a replica that is here."""
-        return self._replicas.read(block, begin, length)
+        """Yield a part of a replica that is here.
+
+        An append takes away the CRC of the last chunk and writes another one: what does not fit is read once more, as
+        it is then.
+
+        Raises:
+            CorruptReplicaError: a chunk is not what was written.
+        """
+        end = begin + length
+        with contextlib.suppress(CorruptReplicaError):
+            for part in self._read_now(block, begin, end):
+                yield part
+                begin += len(part)
+            return
+        yield from self._read_now(block, begin, end)
+
+    def _read_now(self, block: int, begin: int, end: int) -> Iterator[bytes]:
+        if block in self._writing:
+            return self._replicas.read_begun(block, begin, end)
+        return self._replicas.read(block, begin, end - begin)
 
     def read(self, file: Inode, begin: int, length: int) -> Iterator[bytes]:
         """Yield a part of a file, all of which is here."""
         for block, first, size in self.parts(file, begin, length):
-            yield from self._replicas.read(block.id, first, size)
+            yield from self.read_block(block.id, first, size)
 
     def crcs(self, block: int) -> bytes:
         """Return all CRCs of a replica that is here."""
@@ -309,6 +332,8 @@ class DataNode:
 
     async def work(self) -> None:
         """Recover and delete what the NameNode has in its queues for this DataNode."""
+        if self._together is not None:
+            await self._together.claims.tidy()
         for order in await self._namenode.orders(self.name):
             if self._together is None:
                 await self._recover(order, None)
@@ -360,8 +385,8 @@ class DataNode:
             if stored is None:
                 await self._namenode.end_copy(order, has_failed=False)
                 continue
-            if block in self._writing:
-                continue
+            if block in self._writing or stored.state is not BlockState.COMPLETE:
+                continue  # it is going to be another one
             try:
                 with self.transferring():
                     await self._copy(stored, order.path)

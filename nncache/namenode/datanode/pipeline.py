@@ -73,10 +73,8 @@ class Pipeline:
         self._since = block.stamp  # what has been written under an earlier stamp is not of this pipeline
         self._chain = [each for each in targets if each != here.name]
         self._own = own
-        self._kept = (
-            block.id,
-            self.length,
-        )  # what can be read here to be sent once more: of which block, how much
+        # What can be read here to be sent once more: of which block, how much.
+        self._kept = (block.id, 0 if own is None else self.length)
         self._link: Link | None = None
 
     async def open(self, since: int) -> None:
@@ -169,6 +167,9 @@ class Pipeline:
                 await self._begin_elsewhere(part)
                 return
             self.block = msgspec.structs.replace(self.block, stamp=self.block.stamp + 1)
+            own = () if self._own is None else (self._name,)
+            # Before any replica has the stamp: one that is ahead of the NameNode's could not be recovered.
+            await self._writer.advance(self.block, (*own, *self._chain))
             if self._own is not None:
                 self._own.restamp(self.block.stamp)
             try:
@@ -179,12 +180,16 @@ class Pipeline:
                 await self.close()
                 name = failed.name
                 continue
-            own = () if self._own is None else (self._name,)
-            await self._writer.advance(self.block, (*own, *self._chain))
             return
 
     async def _begin_elsewhere(self, part: bytes) -> None:
         """Write the block from its beginning at other DataNodes, under another id."""
+        _, kept = self._kept
+        before = self.length - len(part)
+        if kept < before:  # what the block had would go with it: those who have that may return
+            raise io_error(
+                f"All datanodes are bad. Aborting: {self.block} has {before} bytes, of which {kept} are here"
+            )
         while True:
             self.block, targets = await self._writer.instead(self.block)
             self._since = self.block.stamp

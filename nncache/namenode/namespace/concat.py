@@ -3,7 +3,7 @@
 Source: FSDirConcatOp of Hadoop 3.5.0.
 """
 
-from nncache.coordination.zookeeper import SetData
+from nncache.coordination.zookeeper import Create, SetData
 from nncache.namenode.namespace import events, layout
 from nncache.namenode.namespace.files import change_file, file_of
 from nncache.namenode.namespace.inode import Block, Location, encode
@@ -20,8 +20,11 @@ from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, View
 
 
-def concat(view: View, tx: Transaction, caller: Caller) -> None:
-    """Move all blocks of the later paths' files to the first one's, and remove those files."""
+def concat(view: View, tx: Transaction, caller: Caller, *, is_watched: bool = False) -> None:
+    """Move all blocks of the later paths' files to the first one's, and remove those files.
+
+    Where replicas are watched, those of the blocks become as many as the first one wants.
+    """
     target, *sources = view.chains
     check_traverse(caller, target)
     check_access(caller, target, WRITE)
@@ -42,8 +45,18 @@ def concat(view: View, tx: Transaction, caller: Caller) -> None:
                 tx.write(SetData(layout.location(block.id), encode(location), replicas.version))
         tx.remove(source)
     change_file(tx, target, node, blocks=tuple(blocks), mtime=tx.now_ms)
+    if is_watched and any(_is_to_be_looked_at(view, source, node.inode.replication) for source in found):
+        tx.write(Create(layout.waiting_file(node.inode.id, node.version), b""))
     tx.touch(node.inode.parent)
     tx.log(*events.joined(target.path, (chain.asked for chain in sources), tx.now_ms))
+
+
+def _is_to_be_looked_at(view: View, source: Node, wanted: int) -> bool:
+    """Tell whether its blocks may have other replicas than wanted; what is queued for the source is lost with it."""
+    if source.inode.replication != wanted:
+        return True
+    found = [(block, view.replicas_of(block.id)) for block in source.inode.blocks]
+    return any(replicas is not None and len(replicas.good(block)) != wanted for block, replicas in found)
 
 
 def _source(caller: Caller, chain: Chain, target: Chain, into: Node) -> Node:

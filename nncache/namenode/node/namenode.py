@@ -205,7 +205,10 @@ class NameNode:
     async def concat(self, caller: Caller, target: str, sources: Sequence[str]) -> None:
         """Put the blocks of files behind those of another."""
         self._may_write(f"Cannot concat {target}")
-        await self._fs.run([target, *sources], lambda view, tx: concat(view, tx, caller))
+        is_watched = self._fleet is not None
+        await self._fs.run(
+            [target, *sources], lambda view, tx: concat(view, tx, caller, is_watched=is_watched)
+        )
 
     async def set_permission(self, caller: Caller, path: str, mode: int) -> None:
         """Set the mode."""
@@ -625,7 +628,11 @@ class NameNode:
                 )
 
     async def orders(self, datanode: str) -> list[RecoveryOrder]:
-        """Return the blocks that a DataNode may recover: those that it holds, or was asked to hold."""
+        """Return the blocks that a DataNode may recover: those that it was asked to hold, or holds as they are.
+
+        Those that an append goes to are the targets of its block: an older replica has been left behind, and would
+        win while they are away.
+        """
         names = await self._fs.znodes.children(layout.RECOVER)
         queued = await self._fs.znodes.get_many([f"{layout.RECOVER}/{name}" for name in names])
         orders: list[RecoveryOrder] = []
@@ -635,7 +642,10 @@ class NameNode:
             with self.costing_itself(znode.path):
                 recovery = parse_recovery(znode.data)
                 replicas = await self._fs.resolver.replicas(recovery.block)
-                datanodes = () if replicas is None else (*replicas.location.targets, *replicas.held)
+                held = {} if replicas is None else replicas.held
+                targets = () if replicas is None else replicas.location.targets
+                current = (name for name, each in held.items() if each.stamp >= recovery.recovery_id - 1)
+                datanodes = (*targets, *current) or tuple(held)
                 if replicas is None or datanode in datanodes:
                     orders.append(RecoveryOrder(recovery, znode, tuple(dict.fromkeys(datanodes))))
         return orders
