@@ -60,6 +60,22 @@ class AdminPort:
             connection.close()
         return answer_of(str(admin), response.status, body)
 
+    def status_of_proxy(self) -> dict[str, Any]:
+        """Return the /status of a proxy.
+
+        Raises:
+            AdminError: as `ask`; or it is another daemon's: says which, and what to do.
+        """
+        status = self.ask("/status")
+        daemon = status.get("daemon")
+        if daemon != "proxy":
+            whose = f"an nncache {daemon}" if daemon else "a daemon that does not say which it is"
+            raise AdminError(
+                f"{self.endpoint} is the admin port of {whose}, which serves no clients: give --admin the proxy's "
+                f"admin port; http://{self.endpoint}/ shows this one"
+            )
+        return status
+
     def _connection(self) -> http.client.HTTPConnection:
         host, port = self.endpoint.host, self.endpoint.port
         if self.tls is None:

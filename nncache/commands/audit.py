@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import click
 
 from nncache.commands.admin_client import AdminPort, admin_port_of
-from nncache.commands.audit_client import HttpSides, lines, proxy_of, report_as_json, see_proxy
+from nncache.commands.audit_client import HttpSides, lines, proxy_of, report_as_json
 from nncache.commands.audit_questions import Questions, paced
 from nncache.commands.options import given, with_json, with_settings
 from nncache.errors import AdminError, ConfigurationError, NotAuditedError
@@ -82,8 +82,7 @@ def audit(
     settings = load_settings(AUDIT, config, given(flags))
     admin = admin_port_of(settings.proxy)
     try:
-        status = admin.ask("/status")
-        see_proxy(status, admin.endpoint)
+        status = admin.status_of_proxy()
         proxy = proxy_of(status, admin.endpoint) if proxy_at is None else parse_endpoint("--proxy", proxy_at)
         if not places:
             held_paths(admin, filter_)  # says so if there is no such filter

@@ -9,7 +9,6 @@ from urllib.parse import quote, urlencode
 from nncache.auditing.audit_judge import AUDIT_OUTCOMES, AuditOutcome
 from nncache.commands.admin_client import AdminPort
 from nncache.commands.audit_questions import AuditReport, StatusReply
-from nncache.errors import NotAuditedError
 from nncache.logs import one_line
 from nncache.net.endpoint import ListenAddress, parse_endpoint
 
@@ -63,21 +62,6 @@ class HttpSides:
 def is_hit(cache_status: str) -> bool:
     """Whether this field says that the answer came from memory (RFC 9211, section 2.1)."""
     return any(part.strip() == "hit" for part in cache_status.split(";")[1:])
-
-
-def see_proxy(status: Mapping[str, Any], admin: ListenAddress) -> None:
-    """See that this `/status` is a proxy's.
-
-    Raises:
-        NotAuditedError: it is another daemon's; says which, and what to do.
-    """
-    daemon = status.get("daemon")
-    if daemon != "proxy":
-        whose = f"an nncache {daemon}" if daemon else "a daemon that does not say which it is"
-        raise NotAuditedError(
-            f"{admin} is the admin port of {whose}, not of a proxy: give --admin the proxy's admin port (9872 by "
-            'default; the line "status page" of its log names it)'
-        )
 
 
 def proxy_of(status: Mapping[str, Any], admin: ListenAddress) -> ListenAddress:

@@ -37,7 +37,7 @@ def top(*, rows: int, once: bool, as_json: bool, config: Path | None, **flags: o
     if as_json:
         click.echo(json.dumps(port.ask("/status"), indent=2))
     elif once or not console.is_terminal:
-        console.print(screen(_status(port), rows))
+        console.print(screen(port.status_of_proxy(), rows))
     else:
         follow(port, rows, console, time.sleep)
 
@@ -48,33 +48,18 @@ def follow(port: AdminPort, rows: int, console: Console, pause: Callable[[float]
     Raises:
         AdminError: the proxy did not answer the first time; later the screen says so.
     """
-    shown = screen(_status(port), rows)
+    shown = screen(port.status_of_proxy(), rows)
     try:
         with Live(shown, console=console, screen=True, auto_refresh=False) as live:
             while True:
                 pause(EVERY_S)
                 try:
-                    shown = live_screen = screen(_status(port), rows)
+                    shown = live_screen = screen(port.status_of_proxy(), rows)
                 except AdminError as error:
                     live_screen = Group(Text(one_line(str(error)), style="bold red"), shown)
                 live.update(live_screen, refresh=True)
     except KeyboardInterrupt:
         return
-
-
-def _status(port: AdminPort) -> dict[str, Any]:
-    """Return the document of a proxy.
-
-    Raises:
-        AdminError: nothing answers, or it is another daemon's.
-    """
-    status = port.ask("/status")
-    if status.get("daemon") != "proxy":
-        raise AdminError(
-            f"{port.endpoint} is the admin port of a {status.get('daemon')}, which serves no clients: --json prints "
-            f"its /status, and http://{port.endpoint}/ shows it"
-        )
-    return status
 
 
 def screen(status: Mapping[str, Any], rows: int) -> Group:

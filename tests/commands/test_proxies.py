@@ -109,7 +109,7 @@ def bound(place: dict[str, str], host: str, admin: str) -> None:
 
 @pytest.mark.parametrize("page", ["deep", "large"])
 def test_an_answer_that_is_none_costs_no_other(place: dict[str, str], pages: str, page: str) -> None:
-    """Whoever may write the registry says what is asked: what is nested or large is no answer."""
+    """Any client that may write the registry chooses the address: a nested or a large answer counts as none."""
     bound(place, "a", f"{pages}/{page}/")
     bound(place, "b", f"{pages}/good/")
     assert [line.split("  ")[1] for line in listed(place).splitlines()] == ["no answer", "ready"]

@@ -128,7 +128,7 @@ def test_the_port_of_a_publisher_is_named_as_what_it_is() -> None:
     with answering(200, b'{"daemon": "publisher"}') as (address, _):
         result = CliRunner().invoke(top, ["--admin", address, "--once"])
         assert isinstance(result.exception, AdminError)
-        assert str(result.exception).startswith(f"{address} is the admin port of a publisher, ")
+        assert str(result.exception).startswith(f"{address} is the admin port of an nncache publisher, ")
         assert json.loads(CliRunner().invoke(top, ["--admin", address, "--json"]).output) == {
             "daemon": "publisher"
         }
