@@ -52,7 +52,7 @@ def test_no_request_through_nncache_may_fail() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "nginx_us"), [(Shape.FORWARDED, 32), (Shape.OUTSIDE, 32), (Shape.MISS, 50)]
+    ("shape", "nginx_us"), [(Shape.FORWARDED, 32), (Shape.OUTSIDE, 32), (Shape.MISS, 77)]
 )
 @pytest.mark.parametrize(
     ("cpu_us", "namenode", "met"), [(99, 1.09, True), (101, 1.0, False), (50, 1.12, False)]
