@@ -415,10 +415,7 @@ async def _turn_once(turn: Callable[[], Awaitable[None]], said: str) -> str:
 def _identity(directory: Path) -> str:
     """Return the id of the DataNode of a directory, which is made at the first start."""
     directory.mkdir(parents=True, exist_ok=True)
-    file = directory / "id"
-    if not file.exists():
-        file.write_text(f"dn-{uuid.uuid4().hex[:12]}\n", encoding="ascii")
-    return file.read_text(encoding="ascii").strip()
+    return _first_said(directory / "id", f"dn-{uuid.uuid4().hex[:12]}")
 
 
 def _belong(directory: Path, namespace: str) -> None:
@@ -429,10 +426,7 @@ def _belong(directory: Path, namespace: str) -> None:
     Raises:
         ForeignNamespaceError: it is of another one.
     """
-    file = directory / "namespace"
-    if not file.exists():
-        _write_whole(file, f"{namespace}\n")
-    own = file.read_text(encoding="ascii").strip()
+    own = _first_said(directory / "namespace", namespace)
     if own != namespace:
         raise ForeignNamespaceError(
             f"{directory} is of namespace {own}, but this is namespace {namespace}, which would have its blocks "
@@ -441,11 +435,13 @@ def _belong(directory: Path, namespace: str) -> None:
         )
 
 
-def _write_whole(file: Path, text: str) -> None:
-    """Write a small file of which there is all or nothing, whenever the machine stops."""
-    draft = file.with_name(f"{file.name}.tmp")
-    with draft.open("w", encoding="ascii") as writing:
-        writing.write(text)
-        writing.flush()
-        os.fsync(writing.fileno())
-    draft.replace(file)
+def _first_said(file: Path, text: str) -> str:
+    """Return what a small file says; the first start writes it, whole or not at all, whenever the machine stops."""
+    if not file.exists():
+        draft = file.with_name(f"{file.name}.tmp")
+        with draft.open("w", encoding="ascii") as writing:
+            writing.write(f"{text}\n")
+            writing.flush()
+            os.fsync(writing.fileno())
+        draft.replace(file)
+    return file.read_text(encoding="ascii").strip()

@@ -84,7 +84,7 @@ def authentication_of(plain: StatusRequest, headers: Iterable[Header]) -> Authen
         return Credential(token_name(token), token.owner, token.max_date_ms)
     if cookie is None or (cookie.kind == SIMPLE and plain.user_name is not None):
         return None
-    # One of type simple lets in who names nobody, where that alone is refused (PseudoAuthenticationHandler, 3.5.0).
+    # One of type simple admits a caller without user.name, who may be refused else (PseudoAuthenticationHandler).
     # All of the fields: how a parser reads the cookie may depend on the other fields.
     digest = hashlib.sha256(b"\0".join(cookies)).hexdigest()
     return Credential(_name("cookie", digest, cookie.user), cookie.user, cookie.ends_at_ms)

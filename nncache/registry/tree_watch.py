@@ -223,7 +223,7 @@ class TreeWatch:
         return changes
 
     def _is_in_tree(self, path: str) -> bool:
-        """Tell whether the entry above has it, as far as is known; else what was told of it is out of date."""
+        """Return whether the entry above is known to contain it; if not, a watch that fired on it is out of date."""
         above = self._nodes.get(paths.parent_of(path))
         return path == self._top or (above is not None and paths.name_of(path) in above.names)
 

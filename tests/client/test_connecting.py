@@ -132,7 +132,7 @@ class Lent:
         asyncio.run_coroutine_threadsafe(done(), self._loop).result(HANG_S)
 
 
-@pytest.mark.parametrize("fault", [NotAllowedError("/r"), CoordinationError("what nobody has thought of")])
+@pytest.mark.parametrize("fault", [NotAllowedError("/r"), CoordinationError("another failure")])
 def test_what_is_refused_for_a_time_is_followed_again(
     fault: CoordinationError, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -58,9 +58,7 @@ class _Node:
 
     address: str
     rpc: JournalNodeRpc
-    same_over: tuple[int, tuple[int, str]] | None = (
-        None  # connection at whose other end this namespace was found
-    )
+    same_over: tuple[int, tuple[int, str]] | None = None  # the connection, and the namespace found behind it
     trouble: Exception | None = None  # why its answers do not count
     asked_at: float = -math.inf  # when it was last asked for anything
     last_txid: int | None = None  # the last transaction that it has shown
@@ -152,7 +150,7 @@ class JournalEdits:
         self._tasks: asyncio.TaskGroup | None = None  # from the first run on
         self._run: _Run | None = None
         self._must_show = (
-            False  # before a run can be used: the last one was behind the NameNode's log for too long
+            False  # the last run was behind the NameNode's log for too long: silence proves nothing
         )
         self._counts = JournalStats()
 

@@ -51,7 +51,7 @@ class Leader:
         """Lead if no other NameNode does; tell whether this one leads."""
         holder, epoch = await self._znodes.get_many([layout.ACTIVE, layout.EPOCH])
         if holder is not None:
-            # Also of an election of which it was not told how it ended: the epoch was read at the same moment.
+            # An election counts also where its reply was lost: both znodes were read in one snapshot.
             is_own = self._holds(holder)
             self._fence = Check(layout.EPOCH, epoch.version) if is_own and epoch is not None else None
             return self._fence is not None

@@ -374,7 +374,7 @@ class HeadBuffer(bytearray):
         self.extend(data)
 
     def take_head(self) -> bytes | None:
-        """Return the next whole head, with its empty line; None while there is none.
+        """Return the next whole head, with its empty line; None if it is not complete.
 
         Empty lines before it are dropped (RFC 9112, section 2.2), as a server should.
         """

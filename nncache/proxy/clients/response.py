@@ -322,8 +322,8 @@ def peer_of(transport: asyncio.BaseTransport | None) -> str:
 def remote_exception(error: ProxyError) -> bytes:
     """Render the JSON body that says what went wrong."""
     name = error.java_class
-    told = {"exception": name.rpartition(".")[2], "javaClassName": name, "message": f"nncache: {error}"}
-    return json.dumps({"RemoteException": told}, separators=(",", ":"), ensure_ascii=False).encode(
+    remote = {"exception": name.rpartition(".")[2], "javaClassName": name, "message": f"nncache: {error}"}
+    return json.dumps({"RemoteException": remote}, separators=(",", ":"), ensure_ascii=False).encode(
         "utf-8", "replace"
     )
 
