@@ -263,22 +263,16 @@ async def datanode_on(
         with contextlib.suppress(NodeExistsError):
             await znodes.commit([Create(layout.health(name), msgspec.json.encode(DataNodeRecord(http=http)))])
         heartbeat = _Heartbeat(znodes, name, clock)
-        while not await heartbeat.turn():  # noqa: ASYNC110 - ZooKeeper ends that of a process that was killed just now
+        while not await heartbeat.turn(_record(http, datanode)):  # noqa: ASYNC110 - ZooKeeper ends that of a process that was killed just now
             await asyncio.sleep(TURN_EVERY_S)
         await datanode.start()
         reporting = Reporting(znodes, datanode)
         announced = 0  # the session in which the DataNode has said that it is there
-        said = b""
 
         async def turn() -> None:
-            nonlocal announced, said
+            nonlocal announced
             session = znodes.session_id
-            is_there = await heartbeat.turn()
-            record = msgspec.json.encode(_record(http, datanode))
-            if record != said or announced != session:
-                # Also after an absence in which it may have been taken for dead: nothing more is done about it then.
-                await znodes.commit([SetData(layout.health(name), record)])
-                said = record
+            is_there = await heartbeat.turn(_record(http, datanode))
             if is_there and announced != session:
                 reporting.at_once()
                 announced = session
@@ -345,17 +339,23 @@ async def _shared(znodes: Znodes, wanted: _Shared) -> _Shared:
 
 
 class _Heartbeat:
-    """What says that a DataNode is there. One of a session that is ending may be in its place for a while."""
+    """What says that a DataNode is there. One of a session that is ending may be in its place for a while.
+
+    It comes with the record in one transaction: until then the record is that of the process before. This also keeps
+    more from being done about an absence in which the DataNode may have been taken for dead.
+    """
 
     def __init__(self, znodes: LinearizableZnodes, name: str, clock: Clock) -> None:
         self._znodes = znodes
+        self._heartbeat = layout.heartbeat(name)
+        self._health = layout.health(name)
         self._name = name
         self._clock = clock
         self._others_since: float | None = None
 
-    async def turn(self) -> bool:
-        """See that it is there, and tell whether it is this process's. Raises DoubledError: another one's, for long."""
-        if await _keep(self._znodes, layout.heartbeat(self._name), b""):
+    async def turn(self, record: DataNodeRecord) -> bool:
+        """See that both are there, and tell whether this process is. Raises DoubledError: another one is, for long."""
+        if await self._write(msgspec.json.encode(record)):
             self._others_since = None
             return True
         now = self._clock.now()
@@ -364,15 +364,28 @@ class _Heartbeat:
             raise DoubledError(f"another process is DataNode {self._name}, too, with a copy of its directory")
         return False
 
+    async def _write(self, record: bytes) -> bool:
+        paths = (self._heartbeat, self._health)
+        heartbeat, said = await self._znodes.get_many(paths)
+        if heartbeat is None:
+            with contextlib.suppress(NodeExistsError):
+                await self._znodes.commit(
+                    [SetData(self._health, record), Create(self._heartbeat, b"", ephemeral=True)]
+                )
+            heartbeat, said = await self._znodes.get_many(paths)
+        if heartbeat is None or said is None or heartbeat.owner_session != self._znodes.session_id:
+            return False
+        if said.data != record:  # of that version: another process may be there by then
+            await self._znodes.commit([SetData(self._health, record, said.version)])
+        return True
 
-async def _keep(znodes: LinearizableZnodes, path: str, data: bytes) -> bool:
-    """See that an ephemeral znode of this session is there; False: it is another session's."""
+
+async def _keep(znodes: LinearizableZnodes, path: str, data: bytes) -> None:
+    """See that an ephemeral znode is there."""
     (found,) = await znodes.get_many([path])
     if found is None:
         with contextlib.suppress(NodeExistsError):
             await znodes.commit([Create(path, data, ephemeral=True)])
-        (found,) = await znodes.get_many([path])
-    return found is not None and found.owner_session == znodes.session_id
 
 
 @contextlib.asynccontextmanager

@@ -1,9 +1,17 @@
 """Replicas as files with their CRCs, and what a block's recovery makes of several."""
 
+import contextlib
+import resource
+import shutil
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
+from nncache.namenode.datanode import replicas as module
 from nncache.namenode.datanode.recovery import decide_recovery
 from nncache.namenode.datanode.replicas import (
     CHUNK,
@@ -11,6 +19,7 @@ from nncache.namenode.datanode.replicas import (
     Found,
     Replicas,
     ReplicaStoppedError,
+    WritingReplica,
 )
 from nncache.namenode.namespace.inode import Recovery
 
@@ -49,18 +58,130 @@ def test_a_changed_byte_is_noticed(tmp_path: Path) -> None:
     assert b"".join(replicas.read(BLOCK, 0, 0)) == b""
 
 
-def test_what_has_no_crc_does_not_count(tmp_path: Path) -> None:
-    """A replica that was being written when the process stopped is as long as its CRCs say, and is cut there."""
-    replica = Replicas(tmp_path).create(BLOCK, 1001)
-    replica.write(DATA)
-    replica._data.close()  # noqa: SLF001 - the process has stopped: the last CRC is not written
+def kill(replica: WritingReplica, data: bytes) -> None:
+    """Write, and leave the files as a process does that is killed then."""
+    replica.write(data)
+    replica._data.close()  # noqa: SLF001 - as the end of the process closes them
     replica._crcs.close()  # noqa: SLF001 - as above
+
+
+@pytest.mark.parametrize("more", [0, 1, 400, CHUNK, 5000])
+@pytest.mark.parametrize("length", [0, 700, 2 * CHUNK])
+def test_what_has_no_crc_does_not_count(length: int, more: int, tmp_path: Path) -> None:
+    """A replica that was being written when the process stopped is as long as its CRCs say, and is cut there."""
+    kill(Replicas(tmp_path).create(BLOCK, 1001), DATA[:length])
+    with (tmp_path / "rbw" / f"{BLOCK}_1001").open("ab") as data:
+        data.write(bytes(more))  # of a write that had come so far
     again = Replicas(tmp_path)
-    whole = len(DATA) - len(DATA) % CHUNK
-    assert again.find(BLOCK) == Found(1001, whole, is_finalized=False)
+    assert again.find(BLOCK) == Found(1001, length, is_finalized=False)
+    again.recover(BLOCK, 1002, length)
+    assert again.find(BLOCK) == Found(1002, length, is_finalized=True)
+    assert b"".join(again.read(BLOCK, 0, length)) == DATA[:length]
+
+
+def test_a_corrupt_chunk_at_the_end_does_not_count(tmp_path: Path) -> None:
+    """Of a replica that was being written; what comes before it does."""
+    kill(Replicas(tmp_path).create(BLOCK, 1001), DATA[:700])
+    (tmp_path / "rbw" / f"{BLOCK}_1001").write_bytes(DATA[:CHUNK] + b"x" + DATA[CHUNK + 1 : 700])
+    assert Replicas(tmp_path).find(BLOCK) == Found(1001, CHUNK, is_finalized=False)
+
+
+@contextlib.contextmanager
+def before_each_line(act: Callable[[], None]) -> Iterator[None]:
+    """Act before each line of the module that is run."""
+
+    def trace(frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
+        if frame.f_code.co_filename != module.__file__:
+            return None
+        if event == "line":
+            act()
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+def test_a_stop_before_any_line_costs_no_acknowledged_byte(tmp_path: Path) -> None:
+    """Of appends, and of recoveries that cut: after the next start what was acknowledged is read, and appended to."""
+    stops: list[tuple[Path, int]] = []
+    acknowledged = 0
+
+    def stop() -> None:
+        """Keep what a process that is killed now leaves."""
+        left = tmp_path / f"stop{len(stops)}"
+        shutil.copytree(tmp_path / "running", left)
+        stops.append((left, acknowledged))
+
+    replicas = Replicas(tmp_path / "running")
+    with before_each_line(stop):
+        replica = replicas.create(BLOCK, 1001)
+        replica.write(DATA[:700])
+        replica.finish()
+        acknowledged = 700
+        replica = replicas.reopen(BLOCK, 1002)
+        replica.write(DATA[700:750])
+        acknowledged = 750  # by hsync
+        replica.restamp(1003)
+        replica.write(DATA[750:1500])
+        replica.finish()
+        acknowledged = 600  # it is to be cut there, and then within its first chunk
+        replicas.recover(BLOCK, 1004, 600)
+        replica = replicas.reopen(BLOCK, 1005)
+        replica.write(DATA[600:610])
+        acknowledged = 100
+        replica.stop()
+        replicas.recover(BLOCK, 1006, 100)
+    assert len(stops) > 100
+    for left, known in stops:
+        again = Replicas(left)
+        found = again.find(BLOCK) or Found(0, 0, is_finalized=False)
+        assert found.length >= known, left
+        assert b"".join(again.read(BLOCK, 0, found.length) if found.stamp else ()) == DATA[: found.length]
+        assert len(tuple(left.glob("*/*"))) in {0, 2}, "data and their CRCs"
+        if known:
+            replica = again.reopen(BLOCK, 2000)
+            replica.write(DATA[found.length :])
+            replica.finish()
+            assert b"".join(again.read(BLOCK, 0, len(DATA))) == DATA
+
+
+@contextlib.contextmanager
+def full_disk(size: int) -> Iterator[None]:
+    """Let no file become larger."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_start_needs_no_room(tmp_path: Path) -> None:
+    """What was being written may be recovered later."""
+    kill(Replicas(tmp_path).create(BLOCK, 1001), DATA[:700])
+    with full_disk(0):
+        again = Replicas(tmp_path)
+    assert again.find(BLOCK) == Found(1001, 700, is_finalized=False)
     again.recover(BLOCK, 1002, 700)
-    assert again.find(BLOCK) == Found(1002, 700, is_finalized=True)
     assert b"".join(again.read(BLOCK, 0, 700)) == DATA[:700]
+
+
+@pytest.mark.parametrize("room", [0, 100, CHUNK, 1000])
+def test_a_full_disk_leaves_what_was_before(room: int, tmp_path: Path) -> None:
+    """A write of which a part fits raises, and the replica is as long as it was, with the CRCs of that."""
+    replicas = Replicas(tmp_path)
+    replica = replicas.create(BLOCK, 1001)
+    replica.write(DATA[:700])
+    with full_disk(700 + room), pytest.raises(OSError, match="File too large"):
+        replica.write(DATA[700:])
+    assert b"".join(replicas.read_begun(BLOCK, 0, 700)) == DATA[:700]
+    replica.stop()
+    assert replicas.find(BLOCK) == Found(1001, 700, is_finalized=False)
+    assert b"".join(replicas.read(BLOCK, 0, 700)) == DATA[:700]
 
 
 def test_writing_goes_on_within_a_chunk(tmp_path: Path) -> None:
@@ -82,7 +203,7 @@ def test_writing_goes_on_within_a_chunk(tmp_path: Path) -> None:
     ("begin", "end"), [(0, 700), (512, 512), (600, 600), (1, 513), (600, 700), (0, 1), (0, 512)]
 )
 def test_a_begun_replica_is_read_as_far_as_it_has_come(begin: int, end: int, tmp_path: Path) -> None:
-    """Its last chunk has no CRC yet; a changed byte in another one is noticed."""
+    """The CRC of its last chunk changes; a changed byte in another one is noticed."""
     replicas = Replicas(tmp_path)
     replica = replicas.create(BLOCK, 1001)
     replica.write(DATA[:700])

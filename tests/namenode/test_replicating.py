@@ -2,8 +2,10 @@
 
 import asyncio
 import itertools
+import json
 import random
 import shutil
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from nncache.coordination.errors import ConnectionLostError, OutcomeUnknownError
+from nncache.coordination.embedded import EmbeddedZnodes
+from nncache.coordination.errors import BadVersionError, ConnectionLostError, OutcomeUnknownError
 from nncache.coordination.zookeeper import Create, Delete, Operation, SetData, Znode
 from nncache.namenode import on_zookeeper
 from nncache.namenode.datanode import datanode as datanodes
@@ -105,6 +108,61 @@ async def test_a_burial_takes_several_turns(tmp_path: Path, monkeypatch: pytest.
         assert await numbers(cluster) == [3, 3, 3]
 
 
+async def test_a_burial_withdraws_many_orders_in_several_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Z16: a dead DataNode may have a long queue."""
+    monkeypatch.setattr(replicating, "_ORDERS_AT_ONCE", 2)
+    monkeypatch.setattr(replicating, "_OF_ONE_STEP", 1)
+    async with several(tmp_path) as cluster:
+        dead, znodes = cluster.datanodes[0], cluster.namenodes[0].running.znodes
+        await cluster.kill(dead)
+        await znodes.commit([Create(layout.deletion(dead.name, block), b"") for block in range(5)])
+        await cluster.turn()
+        cluster.clock.advance(DEAD_S + 1)
+        left: list[int] = []
+        for _ in range(3):
+            await cluster.turn()
+            left.append(len(await znodes.children(layout.deletions(dead.name))))
+        assert left == [3, 1, 0]
+
+
+async def test_no_append_behind_a_lost_block(tmp_path: Path) -> None:
+    """As HDFS has it: the file stays closed, and can be read and written once its DataNode is back."""
+    async with several(tmp_path, datanodes=2) as cluster:
+        await cluster.write("/f", DATA[:1000], replication=1)
+        dead = cluster.datanodes[0]
+        await cluster.kill(dead)
+        await cluster.die()
+        namenode = cluster.namenodes[0].running.namenode
+        root = namenode.caller(ROOT_USER)
+        with pytest.raises(Refusal, match="of src=/f is not sufficiently replicated yet"):
+            await cluster.datanodes[0].running.datanode.append(root, "/f", HOST)
+        assert await namenode.is_file_closed(root, "/f")
+        await cluster.start_datanode(dead.directory.name)
+        await cluster.settle()
+        upload = await cluster.datanodes[0].running.datanode.append(root, "/f", HOST)
+        await upload.write(DATA[1000:1100])
+        await upload.close()
+        assert await cluster.opened("/f") == DATA[:1100]
+        assert await cluster.wrong() == []
+
+
+async def test_many_blocks_that_wait_cost_a_turn_little(tmp_path: Path) -> None:
+    """Z16: a turn looks at some of them, and what it knows of the others costs it next to nothing."""
+    async with several(tmp_path, datanodes=0) as cluster:
+        running = cluster.namenodes[0].running
+        blocks = range(10**6, 10**6 + 20_000)
+        for at in range(0, len(blocks), 1_000):
+            await running.znodes.commit(
+                [Create(layout.waiting(each), b"") for each in blocks[at : at + 1_000]]
+            )
+        running.replicating._whole_since = {str(block): 0.0 for block in blocks}  # noqa: SLF001 - as if all had been seen
+        began = time.process_time()
+        await running.replicating.turn()
+        assert time.process_time() - began < 1
+
+
 async def test_orders_of_a_dead_datanode_are_handed_on(tmp_path: Path) -> None:
     """Z16: copies that it was to make are made by others; what it was to delete it deletes when it is back."""
     async with several(tmp_path, datanodes=4) as cluster:
@@ -163,6 +221,50 @@ async def test_a_datanode_that_was_paused_reports_when_it_goes_on(tmp_path: Path
         await cluster.settle()
         assert await numbers(cluster) == [2, 2, 2]
         assert await cluster.wrong() == []
+
+
+async def test_a_datanode_returns_together_with_its_address(tmp_path: Path) -> None:
+    """No transaction leaves its heartbeat beside the address of the process before."""
+    async with several(tmp_path, datanodes=1) as cluster:
+        before = cluster.datanodes[0]
+        await cluster.kill(before)
+        ended = len(cluster.ensemble.log)
+        after = await cluster.start_datanode(before.directory.name)
+        znodes = EmbeddedZnodes()
+        for number, operations in enumerate(tuple(cluster.ensemble.log)):
+            await znodes.commit(operations)
+            if number >= ended:
+                paths = [f"/nn{layout.health(after.name)}", f"/nn{layout.heartbeat(after.name)}"]
+                record, heartbeat = await znodes.get_many(paths)
+                assert record is not None
+                assert heartbeat is None or json.loads(record.data)["http"] == after.running.http
+
+
+async def test_a_datanode_that_was_paused_leaves_the_next_its_address(tmp_path: Path) -> None:
+    """Though the pause began between its look at the heartbeat and what it has to say of itself."""
+    async with several(tmp_path, datanodes=1) as cluster:
+        paused = cluster.datanodes[0]
+        seen = paused.running.znodes.get_many
+        following: list[DataNodeProcess] = []
+
+        async def read(paths: Sequence[str]) -> tuple[Znode | None, ...]:
+            found: tuple[Znode | None, ...] = await seen(paths)
+            if layout.heartbeat(paused.name) in paths and not following:
+                following.append(paused)
+                cluster.datanodes.remove(paused)
+                await paused.member.expire()
+                following[0] = await cluster.start_datanode(paused.directory.name)
+                cluster.datanodes.append(paused)  # to be ended
+            return found
+
+        paused.running.znodes.get_many = read  # type: ignore[method-assign] # to come between
+        with paused.running.datanode.transferring():
+            with suppress(BadVersionError):
+                await paused.running.turn()
+            await paused.running.turn()
+        namenode = cluster.namenodes[0].running
+        await namenode.datanodes.look()
+        assert namenode.datanodes.there[paused.name].http == following[0].running.http
 
 
 async def test_a_burial_stops_when_the_datanode_returns(tmp_path: Path) -> None:

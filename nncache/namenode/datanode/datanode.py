@@ -262,8 +262,7 @@ class DataNode:
     def read_block(self, block: int, begin: int, length: int) -> Iterator[bytes]:
         """Yield a part of a replica that is here.
 
-        An append takes away the CRC of the last chunk and writes another one: what does not fit is read once more, as
-        it is then.
+        An append changes the CRC of the last chunk after the chunk: what does not fit is read once more, as it is then.
 
         Raises:
             CorruptReplicaError: a chunk is not what was written.

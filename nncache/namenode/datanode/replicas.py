@@ -3,8 +3,13 @@
 `rbw/ID_STAMP` is being written, `finalized/ID_STAMP` is whole, `tmp/ID_STAMP` is a copy that is being made; beside each
 stands `ID_STAMP.crc`, 4 bytes big-endian for each chunk (CRC-32, one of HDFS's dfs.checksum.type). What was being
 written when the process stopped waits to be recovered: it counts as far as its CRCs say.
+
+A chunk that has begun has a CRC, too, which each write replaces after it has written the data: whenever the process
+stops, the last CRC is that of a prefix of its chunk, and the next start finds how long that is.
+(BlockPoolSlice.validateIntegrityAndSetLength of Hadoop 3.3 compares the whole chunk only.)
 """
 
+import contextlib
 import os
 import zlib
 from collections.abc import Iterator
@@ -45,32 +50,33 @@ class WritingReplica:
         self._replicas = replicas
         self._data = data
         self._crcs = crcs
-        self._chunk = b""  # of which no CRC is written yet
+        self._chunk = b""  # the part of a chunk at the end
 
     def write(self, data: bytes) -> None:
         """Write what follows.
 
         Raises:
             ReplicaStoppedError: its recovery has begun.
+            OSError: the disk does not take it; what was written before stays.
         """
         if self._data.closed:
             raise ReplicaStoppedError(f"block {self.block} is being recovered")
-        self._data.write(data)
+        _put(self._data, data, self.length)
+        chunks = self._chunk + data
+        crcs = b"".join(_crc(chunks[at : at + CHUNK]) for at in range(0, len(chunks), CHUNK))
+        _put(self._crcs, crcs, self.length // CHUNK * _CRC_BYTES)
         self.length += len(data)
-        self._chunk += data
-        whole = len(self._chunk) - len(self._chunk) % CHUNK
-        self._crcs.write(b"".join(_crc(self._chunk[at : at + CHUNK]) for at in range(0, whole, CHUNK)))
-        self._chunk = self._chunk[whole:]
+        self._chunk = chunks[len(chunks) - len(chunks) % CHUNK :]
 
     def finish(self) -> None:
-        """Write the last CRC and make it whole."""
+        """Make it whole."""
         if self._data.closed:
             raise ReplicaStoppedError(f"block {self.block} is being recovered")
         self._close()
         self._replicas.move(self.block, self.stamp)
 
     def adopt(self) -> None:
-        """Write the last CRC and put the copy in the place of what there was."""
+        """Put the copy in the place of what there was."""
         self._close()
         self._replicas.adopt(self.block, self.stamp)
 
@@ -93,9 +99,7 @@ class WritingReplica:
     def _close(self) -> None:
         if self._data.closed:
             return
-        if self._chunk:
-            self._crcs.write(_crc(self._chunk))
-            self._chunk = b""
+        _cut(self._data, self._crcs, self.length, self._chunk)  # a write that failed may have left more
         for file in (self._data, self._crcs):
             if self._replicas.is_durable:
                 os.fsync(file.fileno())
@@ -117,6 +121,11 @@ class Replicas:
             file.unlink()
         self._stamps: dict[int, tuple[Path, int]] = {}
         self.look()
+        self._end_renames()
+        for block, (place, _) in self._stamps.items():
+            if place == self._writing:
+                with contextlib.suppress(OSError):  # of the disk: its recovery checks it
+                    self._end_write(block)
 
     def look(self) -> None:
         """See what there is on the disk; it may have been lost or damaged."""
@@ -125,6 +134,28 @@ class Replicas:
             for file in each.glob("*[0-9]"):
                 block, _, stamp = file.name.partition("_")
                 self._stamps[int(block)] = (each, int(stamp))
+
+    def _end_renames(self) -> None:
+        """Put CRCs back to the data that were to follow them when the process stopped; delete those without data."""
+        for place in (self._writing, self._finalized):
+            for crcs in tuple(place.glob("*.crc")):
+                if crcs.with_suffix("").exists():
+                    continue
+                block = int(crcs.name.partition("_")[0])
+                if block in self._stamps and not self._files(block)[1].exists():
+                    crcs.replace(self._files(block)[1])
+                else:
+                    crcs.unlink()
+
+    def _end_write(self, block: int) -> None:
+        """Cut a replica that was being written when the process stopped to what its last CRC is the CRC of."""
+        data, crcs = self._files(block)
+        last = max(0, self._length(block) - 1) // CHUNK
+        if crcs.exists():
+            with data.open("r+b", buffering=0) as file, crcs.open("r+b", buffering=0) as sums:
+                chunk = os.pread(file.fileno(), CHUNK, last * CHUNK)
+                covered = _covered(chunk, os.pread(sums.fileno(), _CRC_BYTES, last * _CRC_BYTES))
+                _cut(file, sums, last * CHUNK + covered, chunk[: covered % CHUNK])
 
     def free(self) -> tuple[int, int]:
         """Return how many bytes the disk has, and how many of them are free."""
@@ -160,7 +191,7 @@ class Replicas:
         self._rename(block, self._writing, stamp)
 
     def read_begun(self, block: int, begin: int, end: int) -> Iterator[bytes]:
-        """Yield a part of a replica that is being written: its last chunk has no CRC yet.
+        """Yield a part of a replica that is being written: the CRC of its last chunk changes.
 
         Raises:
             CorruptReplicaError: another chunk is not what was written.
@@ -182,16 +213,10 @@ class Replicas:
         length = self._length(block)
         self._check_chunk(block, length)
         self._rename(block, self._writing, stamp)
-        data, crcs = self._files(block)
-        keep = length - length % CHUNK
-        os.truncate(data, length)
-        with data.open("rb") as file:
-            file.seek(keep)
-            chunk = file.read()
-        os.truncate(crcs, keep // CHUNK * _CRC_BYTES)
-        replica = WritingReplica(
-            self, block, stamp, data.open("ab", buffering=0), crcs.open("ab", buffering=0)
-        )
+        data, crcs = (file.open("r+b", buffering=0) for file in self._files(block))
+        chunk = os.pread(data.fileno(), length % CHUNK, length - length % CHUNK)
+        _cut(data, crcs, length, chunk)
+        replica = WritingReplica(self, block, stamp, data, crcs)
         replica.resume(length, chunk)
         return replica
 
@@ -239,17 +264,11 @@ class Replicas:
             CorruptReplicaError: the chunk that is cut, whose CRC is to be another one, is not what was written.
         """
         self._check_chunk(block, length)
+        if length < self._length(block):  # where a start looks whether the process stopped meanwhile
+            self._rename(block, self._writing, self._stamps[block][1])
         data, crcs = self._files(block)
-        os.truncate(data, length)
-        keep = length - length % CHUNK
-        with data.open("rb") as file:
-            file.seek(keep)
-            rest = file.read()
-        with crcs.open("r+b") as sums:
-            sums.truncate(keep // CHUNK * _CRC_BYTES)
-            sums.seek(0, os.SEEK_END)
-            if rest:
-                sums.write(_crc(rest))
+        with data.open("r+b", buffering=0) as file, crcs.open("r+b", buffering=0) as sums:
+            _cut(file, sums, length, os.pread(file.fileno(), length % CHUNK, length - length % CHUNK))
         self._rename(block, self._finalized, stamp)
 
     def _check_chunk(self, block: int, at: int) -> None:
@@ -290,3 +309,33 @@ class Replicas:
 
 def _crc(chunk: bytes) -> bytes:
     return zlib.crc32(chunk).to_bytes(_CRC_BYTES, "big")
+
+
+def _put(file: FileIO, data: bytes, at: int) -> None:
+    """Write all of it there; a disk that is full takes a part before it raises OSError."""
+    left = memoryview(data)
+    while left:
+        written = os.pwrite(file.fileno(), left, at)
+        left, at = left[written:], at + written
+
+
+def _cut(data: FileIO, crcs: FileIO, length: int, chunk: bytes) -> None:
+    """Cut a replica to a length, at whose end is this part of a chunk.
+
+    The data are cut last: until then the last CRC is that of a prefix of what is there.
+    """
+    last = length // CHUNK * _CRC_BYTES
+    crc = _crc(chunk) if chunk else b""
+    os.ftruncate(crcs.fileno(), last + len(crc))
+    _put(crcs, crc, last)
+    os.ftruncate(data.fileno(), length)
+
+
+def _covered(chunk: bytes, crc: bytes) -> int:
+    """Return how many bytes at the beginning of a chunk a CRC is the CRC of; 0: of none."""
+    covered = value = 0
+    for length in range(1, len(chunk) + 1):
+        value = zlib.crc32(chunk[length - 1 : length], value)
+        if value.to_bytes(_CRC_BYTES, "big") == crc:
+            covered = length
+    return covered

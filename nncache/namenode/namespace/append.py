@@ -10,7 +10,7 @@ from nncache.namenode.namespace.files import change_file
 from nncache.namenode.namespace.inode import BlockState, Inode
 from nncache.namenode.namespace.leases import Purpose, Writer, take_over
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, check_traverse
-from nncache.namenode.namespace.refusal import Java, Refusal, not_found
+from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import View
 
@@ -33,6 +33,11 @@ def append(view: View, tx: Transaction, caller: Caller, writer: Writer) -> Inode
         return refusal
     file = tx.now(node)
     blocks = file.blocks
+    replicas = view.replicas_of(blocks[-1].id) if blocks else None
+    if blocks and (replicas is None or not replicas.good(blocks[-1])):
+        return io_error(
+            f"append: lastBlock={blocks[-1]} of src={chain.path} is not sufficiently replicated yet."
+        )
     if blocks and blocks[-1].length < file.block_size:
         last = msgspec.structs.replace(blocks[-1], state=BlockState.UNDER_CONSTRUCTION)
         blocks = (*blocks[:-1], last)

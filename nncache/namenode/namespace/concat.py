@@ -34,6 +34,7 @@ def concat(view: View, tx: Transaction, caller: Caller, *, is_watched: bool = Fa
     found = [_source(caller, chain, target, node) for chain in sources]
     if len({each.inode.id for each in found}) < len(found):
         raise _illegal("concat: at least two of the source files are the same")
+    view.need_replicas(block.id for source in found for block in source.inode.blocks)
     blocks: list[Block] = list(node.inode.blocks)
     for chain, source in zip(sources, found, strict=True):
         tx.consume(chain, -1, -source.inode.space)

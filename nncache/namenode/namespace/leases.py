@@ -18,7 +18,7 @@ from nncache.namenode.namespace.inode import Block, BlockState, Inode, Location,
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, check_traverse
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
-from nncache.namenode.namespace.view import Chain, Node, View
+from nncache.namenode.namespace.view import Chain, Node, Replicas, View
 
 
 class Purpose(Enum):
@@ -203,14 +203,18 @@ def close(tx: Transaction, chain: Chain, node: Node) -> None:
 def drop_block(view: View, tx: Transaction, block: Block) -> None:
     """Take a block out of the store, and let its replicas be deleted."""
     replicas = view.replicas_of(block.id)
-    if replicas is None:
-        return
-    for datanode in {*replicas.location.targets, *replicas.held}:
-        tx.write(Create(f"{layout.DELETE}/{datanode}/{block.id}", b""))
-    tx.write(*(Delete(layout.replica(block.id, datanode)) for datanode in replicas.held))
-    tx.write(Delete(layout.location(block.id)))
-    if replicas.waiting is not None:
-        tx.write(Delete(layout.waiting(block.id)))
+    if replicas is not None:
+        tx.write(*dropped(block.id, replicas))
+
+
+def dropped(block: int, replicas: Replicas) -> list[Operation]:
+    """Return what takes a block out of the store, and lets its replicas be deleted."""
+    return [
+        *(Create(layout.deletion(name, block), b"") for name in {*replicas.location.targets, *replicas.held}),
+        *(Delete(layout.replica(block, name)) for name in replicas.held),
+        Delete(layout.location(block)),
+        *([] if replicas.waiting is None else [Delete(layout.waiting(block))]),
+    ]
 
 
 def look_again(block: int, waiting: int | None) -> Operation:

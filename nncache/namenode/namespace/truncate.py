@@ -47,10 +47,13 @@ def truncate(view: View, tx: Transaction, caller: Caller, length: int, writer: W
     begin = 0
     for block in file.blocks:
         if begin >= length:
-            drop_block(view, tx, block)
-        else:
-            kept.append(block)
-            begin += block.length
+            break
+        kept.append(block)
+        begin += block.length
+    rest = file.blocks[len(kept) :]
+    view.need_replicas(block.id for block in rest)
+    for block in rest:
+        drop_block(view, tx, block)
     if begin == length:
         change_file(tx, chain, node, verify=False, blocks=tuple(kept), mtime=tx.now_ms)
         return True

@@ -4,7 +4,7 @@ All of it is guarded: what a transaction is decided on is checked by the transac
 inode and lease.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from nncache.hadoop.paths import ROOT
@@ -126,9 +126,9 @@ class TreeNeededError(NeededError):
 
 @dataclass(frozen=True)
 class ReplicasNeededError(NeededError):
-    """Where a block is."""
+    """Where blocks are."""
 
-    block: int
+    blocks: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -173,6 +173,11 @@ class View:
 
     def replicas_of(self, block: int) -> Replicas | None:
         """Return where a block is; None if it is not there any more."""
-        if block not in self.replicas:
-            raise ReplicasNeededError(block)
+        self.need_replicas([block])
         return self.replicas[block]
+
+    def need_replicas(self, blocks: Iterable[int]) -> None:
+        """See that it is known where all these blocks are: a rule that asks for many at once is asked again once."""
+        missing = tuple(block for block in blocks if block not in self.replicas)
+        if missing:
+            raise ReplicasNeededError(missing)

@@ -183,8 +183,8 @@ class FileSystem:
                 view.leases[holder] = await self.resolver.lease(holder)
             case TreeNeededError(node):
                 view.trees[node.inode.id] = await self.resolver.tree(node)
-            case ReplicasNeededError(block):
-                view.replicas[block] = await self.resolver.replicas(block)
+            case ReplicasNeededError(blocks):
+                view.replicas |= await self.resolver.replicas_of(blocks)
             case IdsNeededError():
                 await self.ids.prepare()
             case SnapshottableNeededError():

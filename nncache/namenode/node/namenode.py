@@ -1,7 +1,9 @@
 """A NameNode: the calls of clients and DataNodes, by the names of ClientProtocol."""
 
+import asyncio
 import contextlib
 import logging
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -14,7 +16,7 @@ from nncache.coordination.errors import (
     TooLargeError,
     ZnodeError,
 )
-from nncache.coordination.zookeeper import Create, Delete, Operation, SetData, Znode
+from nncache.coordination.zookeeper import Create, Delete, SetData, Znode
 from nncache.hadoop.events import EditsPage
 from nncache.hadoop.filestatus import FileStatus
 from nncache.namenode.namespace import acls, attributes, blocks, layout, leases, reads, snapshots
@@ -32,7 +34,6 @@ from nncache.namenode.namespace.inode import (
     Replica,
     encode,
     parse_copying,
-    parse_inode,
     parse_location,
     parse_recovery,
 )
@@ -41,7 +42,7 @@ from nncache.namenode.namespace.making import Modes, mkdirs
 from nncache.namenode.namespace.permissions import Caller, check_superuser
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error
 from nncache.namenode.namespace.rename import rename, rename_with_options
-from nncache.namenode.namespace.transaction import MAX_OPERATIONS, Transaction
+from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.truncate import truncate
 from nncache.namenode.namespace.view import (
     Lease,
@@ -59,6 +60,7 @@ from nncache.namenode.node.filesystem import MAX_ATTEMPTS, Decide, FileSystem
 from nncache.namenode.node.leading import FencedZnodes, Leader, Standing
 from nncache.namenode.node.lease_clock import LeaseClock, LeaseLimits
 from nncache.namenode.node.ledger import Ledger
+from nncache.namenode.node.reclaiming import Reclaimer
 from nncache.namenode.node.resolving import order
 
 _log = logging.getLogger(__name__)
@@ -69,8 +71,9 @@ SAFE_MODE: Final = 'It was turned on manually. Use "hdfs dfsadmin -safemode leav
 LIST_LIMIT: Final = 1_000
 """Entries of one page (dfs.ls.limit)."""
 
-RECLAIM_ATTEMPTS: Final = 100
-"""After so many refused transactions a tree is left to the next turn."""
+OF_A_TURN: Final = 1_000
+"""Files released, and replicas deleted or copied by a DataNode, before others have their turn
+(dfs.block.invalidate.limit)."""
 
 LIST_ATTEMPTS: Final = 10
 """After so many a directory that never rests is answered with what was there at some moment of the call, each entry."""
@@ -133,6 +136,7 @@ class NameNode:
         if leader is not None:
             self._own = FileSystem(FencedZnodes(file_system.znodes, leader.fence), file_system.now_ms)
         self._own_feed = Feed(self._own.znodes, settings.edits)
+        self._reclaimer = Reclaimer(self._own, self.costing_itself)
         self._corrupt: set[str] = set()  # znodes that were logged
 
     def caller(self, user: str) -> Caller:
@@ -523,7 +527,7 @@ class NameNode:
         self._may_write(f"Cannot complete file {path}")
         needs: list[NeededError] = [LeaseNeededError(holder)]
         if last is not None:
-            needs.append(ReplicasNeededError(last.id))
+            needs.append(ReplicasNeededError((last.id,)))
         return await self._run_open(
             path, file_id, lambda view, tx: blocks.complete(view, tx, holder, last, file_id), needs
         )
@@ -633,7 +637,7 @@ class NameNode:
         Those that an append goes to are the targets of its block: an older replica has been left behind, and would
         win while they are away.
         """
-        names = await self._fs.znodes.children(layout.RECOVER)
+        names = _part(await self._fs.znodes.children(layout.RECOVER))
         queued = await self._fs.znodes.get_many([f"{layout.RECOVER}/{name}" for name in names])
         orders: list[RecoveryOrder] = []
         for znode in queued:
@@ -676,12 +680,13 @@ class NameNode:
         )
 
     async def deletions(self, datanode: str) -> list[int]:
-        """Return the blocks whose replicas a DataNode may delete."""
-        names = await self._fs.znodes.children(layout.deletions(datanode))
+        """Return the blocks whose replicas a DataNode may delete, as many as a turn deletes."""
+        names = _part(await self._fs.znodes.children(layout.deletions(datanode)))
         return [int(name) for name in names if name.isdecimal()]
 
     async def deleted(self, datanode: str, block: int, ledger: Ledger | None = None) -> None:
         """Take down that a DataNode has deleted a replica."""
+        await asyncio.sleep(0)  # an embedded store never waits, and a queue may be long
         order = layout.deletion(datanode, block)
         for _ in range(MAX_ATTEMPTS):
             try:
@@ -703,8 +708,9 @@ class NameNode:
         return tuple(replicas.good(block)) or tuple(replicas.held) or replicas.location.targets
 
     async def copies(self, datanode: str) -> list[tuple[int, Znode]]:
-        """Return the blocks that a DataNode is to copy to itself, each with its order."""
-        names = [name for name in await self._fs.znodes.children(layout.copies(datanode)) if name.isdecimal()]
+        """Return blocks that a DataNode is to copy to itself, each with its order."""
+        queued = _part(await self._fs.znodes.children(layout.copies(datanode)))
+        names = [name for name in queued if name.isdecimal()]
         orders = await self._fs.znodes.get_many([layout.copy(datanode, int(name)) for name in names])
         return [(int(name), order) for name, order in zip(names, orders, strict=True) if order is not None]
 
@@ -764,11 +770,14 @@ class NameNode:
         expired = self._leases.look(versions, self._clock.now())
         if not is_leading:
             return
-        for holder in expired:
-            new_holder = f"HDFS_NameNode-{self._clock.stamp()}"
-            for file in await self._own.znodes.children(layout.lease(holder)):
-                with self.costing_itself(f"{layout.lease(holder)}/{file}"):
-                    await self._release(int(file), holder, new_holder)
+        left = [
+            (each, file) for each in expired for file in await self._own.znodes.children(layout.lease(each))
+        ]
+        new_holder = f"HDFS_NameNode-{self._clock.stamp()}"
+        for holder, file in _part(left):
+            await asyncio.sleep(0)  # an embedded store never waits
+            with self.costing_itself(f"{layout.lease(holder)}/{file}"):
+                await self._release(int(file), holder, new_holder)
 
     async def _release(self, file: int, holder: str, new_holder: str) -> None:
         def decide(view: View, tx: Transaction) -> None:
@@ -784,76 +793,8 @@ class NameNode:
         await self._see(new_holder)
 
     async def reclaim(self) -> None:
-        """Take detached trees out of the store, in small transactions from the leaves; then what led to them."""
-        for name in await self._own.znodes.children(layout.TREES):
-            path = f"{layout.TREES}/{name}"
-            with self.costing_itself(path):
-                await self._reclaim(int(name), [Delete(path)])
-
-    async def _reclaim(self, top: int, last_of_all: list[Operation]) -> None:
-        """Take an inode with all below it out of the store, and carry out `last_of_all` together with that."""
-        waiting = [(top, last_of_all)]  # what lies below comes behind what it is in, and goes first
-        refused = 0
-        while waiting and refused < RECLAIM_ATTEMPTS:
-            number, last = waiting[-1]
-            (znode,) = await self._own.znodes.get_many([layout.inode(number)])
-            if znode is None:
-                waiting.pop()
-                continue
-            inode = parse_inode(znode.data)
-            below = await self._own.resolver.entries(number)
-            if below:
-                waiting += [
-                    (each.inode.id, [Delete(layout.entry(number, each.inode.name))]) for each in below
-                ]
-                continue
-            operations: list[Operation] = [Delete(layout.inode(number), znode.version), *last]
-            if inode.is_directory:
-                operations.insert(0, Delete(layout.directory(number)))
-            operations += await self._lease_end(inode)
-            parts: list[list[Operation]] = []
-            listed = f"{layout.SNAPSHOTTABLE}/{number}"
-            if inode.is_snapshottable and (await self._own.znodes.get_many([listed]))[0] is not None:
-                operations.append(Delete(listed))
-            for block in inode.blocks:
-                dropped = await self._drop(block)
-                if len(operations) + len(dropped) > MAX_OPERATIONS:
-                    parts.append(dropped)
-                else:
-                    operations += dropped
-            try:
-                for part in (*parts, operations):
-                    await self._own.znodes.commit(part)
-            except ZnodeError:
-                refused += 1  # something came in just before it was detached, or it was reclaimed elsewhere
-                continue
-            waiting.pop()
-
-    async def _lease_end(self, inode: Inode) -> list[Operation]:
-        if not inode.is_open:
-            return []
-        lease = await self._own.resolver.lease(inode.holder)
-        ended: list[Operation] = [Delete(layout.leased(inode.holder, inode.id))]
-        if lease is not None and lease.files == 1:
-            ended.append(Delete(layout.lease(inode.holder)))
-        return ended
-
-    async def _drop(self, block: Block) -> list[Operation]:
-        replicas = await self._own.resolver.replicas(block.id)
-        if replicas is None:
-            return []
-        order = f"{layout.RECOVER}/{block.id}"
-        (queued,) = await self._own.znodes.get_many([order])
-        return [
-            *([] if replicas.waiting is None else [Delete(layout.waiting(block.id))]),
-            *(
-                Create(f"{layout.DELETE}/{datanode}/{block.id}", b"")
-                for datanode in {*replicas.location.targets, *replicas.held}
-            ),
-            *(Delete(layout.replica(block.id, datanode)) for datanode in replicas.held),
-            Delete(layout.location(block.id)),
-            *([] if queued is None else [Delete(order)]),
-        ]
+        """Take a part of what was deleted out of the store."""
+        await self._reclaimer.turn()
 
     # ---- what is refused altogether ------------------------------------------------------------------------------
 
@@ -869,6 +810,11 @@ class NameNode:
                 Java.SAFE_MODE,
                 f"{words}. Name node is in safe mode.\n{SAFE_MODE} NamenodeHostName:localhost",
             )
+
+
+def _part(items: Sequence[_T]) -> Sequence[_T]:
+    """Return as many as a turn works off; by chance, so that those that cannot be done hold no others up."""
+    return items if len(items) <= OF_A_TURN else random.sample(items, OF_A_TURN)
 
 
 def _changed_again(block: int) -> Refusal:

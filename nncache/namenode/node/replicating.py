@@ -52,6 +52,9 @@ _AT_ONCE: Final = 200
 _BUCKETS_AT_ONCE: Final = 64
 """Buckets of a DataNode that a turn goes through, so that it ends."""
 
+_ORDERS_AT_ONCE: Final = 1_000
+"""Orders to a dead DataNode that a turn withdraws from a queue."""
+
 _OF_ONE_STEP: Final = 40
 """Blocks of one transaction about a DataNode: three operations each."""
 
@@ -126,7 +129,7 @@ class Replicating:
             with self._costing_itself(f"{layout.RECOVER}/{name}"), suppress(ZnodeError):
                 await self._recover_without_the_dead(int(name))
         items = sorted(await self._own.children(layout.WAIT_FOR_ACKS))
-        self._whole_since = {name: at for name, at in self._whole_since.items() if name in items}
+        self._whole_since = {name: self._whole_since[name] for name in self._whole_since.keys() & items}
         behind = [name for name in items if name > self._after]
         for name in (behind + [name for name in items if name <= self._after])[:_AT_ONCE]:
             self._after = name
@@ -239,9 +242,11 @@ class Replicating:
                 return
             for queue in (layout.copies(datanode), layout.deletions(datanode), layout.report(datanode)):
                 names = await self._children(queue)
-                for at in range(0, len(names), _OF_ONE_STEP):
+                for at in range(0, min(len(names), _ORDERS_AT_ONCE), _OF_ONE_STEP):
                     orders = [Delete(f"{queue}/{name}") for name in names[at : at + _OF_ONE_STEP]]
                     await self._own.commit([guard, *orders])
+                if len(names) > _ORDERS_AT_ONCE:
+                    return
         except ZnodeError:
             return  # it has returned, or the next turn goes on
         self._buried[death] = -1

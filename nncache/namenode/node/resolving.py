@@ -6,7 +6,7 @@ is dropped, and it is read again.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -275,24 +275,41 @@ class Resolver:
 
     async def replicas(self, block: int) -> Replicas | None:
         """Return where a block is."""
-        path = layout.location(block)
-        znode, waiting = await self._znodes.get_many([path, layout.waiting(block)])
-        if znode is None:
-            return None
-        location = parse_location(znode.data)
-        datanodes: Sequence[str] = location.targets if znode.children else ()
-        read = await self._znodes.get_many([layout.replica(block, datanode) for datanode in datanodes])
-        if sum(each is not None for each in read) != znode.children:  # others hold it
-            datanodes = await self._znodes.children(path)
-            read = await self._znodes.get_many([layout.replica(block, datanode) for datanode in datanodes])
-        held = {datanode: each for datanode, each in zip(datanodes, read, strict=True) if each is not None}
-        return Replicas(
-            location,
-            {datanode: parse_replica(each.data) for datanode, each in held.items()},
-            znode.version,
-            {datanode: each.version for datanode, each in held.items()},
-            None if waiting is None else waiting.version,
+        return (await self.replicas_of([block]))[block]
+
+    async def replicas_of(self, blocks: Sequence[int]) -> dict[int, Replicas | None]:
+        """Return where blocks are."""
+        paths = [path for block in blocks for path in (layout.location(block), layout.waiting(block))]
+        read = await self._znodes.get_many(paths)
+        waiting = dict(zip(blocks, read[1::2], strict=True))
+        placed = {block: znode for block, znode in zip(blocks, read[::2], strict=True) if znode is not None}
+        locations = {block: parse_location(znode.data) for block, znode in placed.items()}
+        held = await self._held(
+            {block: locations[block].targets if znode.children else () for block, znode in placed.items()}
         )
+        others = [block for block, znode in placed.items() if len(held[block]) != znode.children]
+        held |= await self._held({block: await self._znodes.children(placed[block].path) for block in others})
+        found: dict[int, Replicas | None] = dict.fromkeys(blocks)
+        for block, znode in placed.items():
+            queued = waiting[block]
+            found[block] = Replicas(
+                locations[block],
+                {name: parse_replica(each.data) for name, each in held[block].items()},
+                znode.version,
+                {name: each.version for name, each in held[block].items()},
+                None if queued is None else queued.version,
+            )
+        return found
+
+    async def _held(self, names: Mapping[int, Sequence[str]]) -> dict[int, dict[str, Znode]]:
+        """Return which of these DataNodes hold the block that they stand beside."""
+        places = [(block, name) for block, beside in names.items() for name in beside]
+        read = await self._znodes.get_many([layout.replica(*place) for place in places])
+        held: dict[int, dict[str, Znode]] = {block: {} for block in names}
+        for (block, name), znode in zip(places, read, strict=True):
+            if znode is not None:
+                held[block][name] = znode
+        return held
 
     async def snapshottable(self) -> tuple[Chain, ...]:
         """Return the snapshottable directories, by their ids."""

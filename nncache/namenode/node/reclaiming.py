@@ -1,0 +1,112 @@
+"""Take detached trees out of the store, in small transactions from the leaves; a part of them each turn.
+
+HDFS does the same to the blocks of what was deleted (FSNamesystem.removeBlocks, BLOCK_DELETION_INCREMENT). Nothing
+comes into a tree after it was detached, so what was listed once holds.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from nncache.coordination.errors import ZnodeError
+from nncache.coordination.zookeeper import Delete, Operation
+from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import Block, Inode, parse_inode
+from nncache.namenode.namespace.leases import dropped
+from nncache.namenode.node.filesystem import FileSystem
+
+STEPS_OF_A_TURN: Final = 500
+"""Each reads a part of a directory's entries, or is one transaction."""
+
+_ENTRIES_AT_ONCE: Final = 1_000
+_BLOCKS_AT_ONCE: Final = 20
+"""Of a transaction: with three replicas nine operations each."""
+
+
+@dataclass(slots=True)
+class _Doomed:
+    """An inode of a detached tree, and what is left of it."""
+
+    number: int
+    led_by: str  # the znode that is deleted with it: its entry, or the tree's place in the queue
+    names: list[str] | None = None  # in it, that were not gone into; None: it was not looked at
+    blocks: list[Block] = field(default_factory=list)  # of it, that are still there
+
+
+class Reclaimer:
+    """Works off the queue of detached trees."""
+
+    def __init__(
+        self, file_system: FileSystem, costing_itself: Callable[[str], AbstractContextManager[None]]
+    ) -> None:
+        """Work on a store; `costing_itself` takes corrupt znodes."""
+        self._znodes = file_system.znodes
+        self._resolver = file_system.resolver
+        self._costing_itself = costing_itself
+        # Trees that are worked on, each with the way to where the next turn goes on: what is in an inode stands
+        # behind it, and goes first.
+        self._begun: dict[str, list[_Doomed]] = {}
+
+    async def turn(self) -> None:
+        """Go on, for a bounded number of steps. What cannot go now is tried again at the next turn."""
+        names = await self._znodes.children(layout.TREES)
+        self._begun = {name: way for name, way in self._begun.items() if name in names}
+        steps = STEPS_OF_A_TURN
+        for name in dict.fromkeys((*self._begun, *names)):
+            path = f"{layout.TREES}/{name}"
+            with self._costing_itself(path), suppress(ZnodeError):
+                way = self._begun.pop(name, None) or [_Doomed(int(name), path)]
+                while way and steps:
+                    steps -= 1
+                    await self._step(way)
+                    await asyncio.sleep(0)  # an embedded store never waits
+                if way:  # else, also after an error, it is begun from the top
+                    self._begun[name] = way
+            if not steps:
+                return
+
+    async def _step(self, way: list[_Doomed]) -> None:
+        """Go into what is behind all others, or take a part of it out of the store, and itself with the last one."""
+        doomed = way[-1]
+        (znode,) = await self._znodes.get_many([layout.inode(doomed.number)])
+        if znode is None:  # another NameNode was here
+            way.pop()
+            return
+        inode = parse_inode(znode.data)
+        if doomed.names is None:
+            doomed.names = await self._resolver.names(doomed.number) if inode.is_directory else []
+            doomed.blocks = list(inode.blocks)
+        if doomed.names:
+            part = doomed.names[-_ENTRIES_AT_ONCE:]
+            del doomed.names[-_ENTRIES_AT_ONCE:]
+            below = await self._resolver.entries(doomed.number, part)
+            way += [_Doomed(each.inode.id, layout.entry(doomed.number, each.inode.name)) for each in below]
+            return
+        operations: list[Operation] = []
+        blocks = [block.id for block in doomed.blocks[-_BLOCKS_AT_ONCE:]]
+        del doomed.blocks[-_BLOCKS_AT_ONCE:]
+        for block, replicas in (await self._resolver.replicas_of(blocks)).items():
+            operations += [] if replicas is None else dropped(block, replicas)
+        orders = await self._znodes.get_many([f"{layout.RECOVER}/{block}" for block in blocks])
+        operations += [Delete(order.path) for order in orders if order is not None]
+        if not doomed.blocks:
+            operations += [*await self._end_of(inode, znode.version), Delete(doomed.led_by)]
+            way.pop()
+        await self._znodes.commit(operations)
+
+    async def _end_of(self, inode: Inode, version: int) -> list[Operation]:
+        """Return what takes an inode out that holds nothing any more, with its lease."""
+        operations: list[Operation] = [Delete(layout.inode(inode.id), version)]
+        if inode.is_directory:
+            operations.append(Delete(layout.directory(inode.id)))
+        if inode.is_snapshottable:
+            found = await self._znodes.get_many([f"{layout.SNAPSHOTTABLE}/{inode.id}"])
+            operations += [Delete(each.path) for each in found if each is not None]
+        if inode.is_open:
+            operations.append(Delete(layout.leased(inode.holder, inode.id)))
+            lease = await self._resolver.lease(inode.holder)
+            if lease is not None and lease.files == 1:
+                operations.append(Delete(layout.lease(inode.holder)))
+        return operations
