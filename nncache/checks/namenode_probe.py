@@ -76,8 +76,8 @@ async def ask_over_http(
         base = web.url(namenode.http)
         (answer, silence), anonymous, named, conf, status, trial = await asyncio.gather(
             _said_of_itself(jmx, namenode),
-            _get(session, base + STARTED_QUERY, web, logs_in=False),
-            _get(session, f"{base}{STARTED_QUERY}&{who}", web, logs_in=False),
+            _get(session, base + STARTED_QUERY, web, logs_in=False, within_s=ANSWER_S),
+            _get(session, f"{base}{STARTED_QUERY}&{who}", web, logs_in=False, within_s=ANSWER_S),
             _get_conf(session, base, user, web),
             read_status(session, namenode.http, user, web),
             _trial(session, namenode, web, is_wanted=acts_for_others),
@@ -105,7 +105,8 @@ async def ask_conf(
 
 
 async def _get_conf(session: aiohttp.ClientSession, base: str, user: str, web: NameNodeWeb) -> _Got:
-    return await _get(session, f"{base}{conf_page.TARGET}&user.name={quote(user, safe='')}", web)
+    url = f"{base}{conf_page.TARGET}&user.name={quote(user, safe='')}"
+    return await _get(session, url, web, within_s=ANSWER_S)
 
 
 async def _trial(
@@ -201,7 +202,7 @@ async def _get(
     headers: Mapping[str, str] | None = None,
     *,
     logs_in: bool = True,
-    within_s: float = ANSWER_S,
+    within_s: float,
 ) -> _Got:
     try:
         async with session.get(

@@ -14,6 +14,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias, assert_never
@@ -119,6 +120,7 @@ class Client:
         """Start one, on the running loop; with a `login` it is connected once the server has let it in.
 
         `resume` is a session to be taken up; if that is no more, it becomes a new one, and only its id tells.
+        Where that fails, for want of a file or a thread, nothing stays open.
         """
         self._loop = asyncio.get_running_loop()
         self._on_event = on_event
@@ -130,7 +132,24 @@ class Client:
             on_distrust=lambda why: self._tell(Distrusted(why)),
         )
         self._attempt = None if login is None else Attempt(self._connected)
-        self._kazoo = KazooClient(
+        self._slots = asyncio.Semaphore(MAX_IN_FLIGHT)
+        self._in_flight: set[asyncio.Future[IAsyncResult | None]] = set()  # each holds a slot
+        self._is_connected = False
+        self._is_retired = False
+        self._interruption: asyncio.TimerHandle | None = None
+        self._closed = asyncio.Event()
+        with ExitStack() as undo:
+            undo.callback(self._handler.close)
+            self._kazoo = self._new_kazoo(hosts, timeout_s, resume, login)
+            undo.callback(self._kazoo.close)
+            self._kazoo.add_listener(self._on_state)
+            self._kazoo.start_async()
+            undo.pop_all()
+
+    def _new_kazoo(
+        self, hosts: str, timeout_s: float, resume: ClientId | None, login: Login | None
+    ) -> KazooClient:
+        return KazooClient(
             hosts=hosts,
             sasl_options=None
             if login is None or self._attempt is None
@@ -143,14 +162,6 @@ class Client:
             ),
             logger=KazooLog(lambda text: self._handler.post(self._tell, Attempted(text))),
         )
-        self._slots = asyncio.Semaphore(MAX_IN_FLIGHT)
-        self._in_flight: set[asyncio.Future[IAsyncResult | None]] = set()  # each holds a slot
-        self._is_connected = False
-        self._is_retired = False
-        self._interruption: asyncio.TimerHandle | None = None
-        self._closed = asyncio.Event()
-        self._kazoo.add_listener(self._on_state)
-        self._kazoo.start_async()
 
     async def begin(self, send: Callable[[KazooClient], IAsyncResult]) -> asyncio.Future[IAsyncResult | None]:
         """Make a call as soon as fewer than MAX_IN_FLIGHT are under way; return what will hold its reply.

@@ -74,8 +74,11 @@ class MountTable:
         return self.fallback
 
     def is_above(self, path: str) -> bool:
-        """Whether a canonical path is a proper ancestor of a mount point (an internal directory of ViewFs)."""
-        return path in self._internal
+        """Whether a canonical path is a proper ancestor of a mount point (an internal directory of ViewFs).
+
+        It is also below `/.reserved/raw`.
+        """
+        return _without_raw(path) in self._internal
 
     def is_fixed(self, path: str) -> bool:
         """Whether a canonical path is a mount point or above one: the table needs it, so no call may take it away.
@@ -88,7 +91,7 @@ class MountTable:
     def within(self, path: str) -> tuple[str, ...]:
         """Return the namespaces that hold a canonical path or something below it, each once."""
         own = self.find(path)
-        start = path.rstrip(ROOT) + ROOT
+        start = _without_raw(path).rstrip(ROOT) + ROOT
         below = (namespace for point, namespace in self.points.items() if point.startswith(start))
         return tuple(dict.fromkeys((*(() if own is None else (own,)), *below)))
 

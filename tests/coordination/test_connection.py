@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import errno
 import logging
+import socket
 import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ from nncache.coordination import connection as connection_module
 from nncache.coordination.connection import ZooKeeperConnection
 from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.kazoo_client import Client
+from nncache.coordination.loop_handler import LoopHandler
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.testbed.ports import PortLease
 from tests.coordination.scripted_zookeeper import Mood, ScriptedZooKeeper
@@ -205,6 +208,27 @@ async def test_a_client_that_cannot_be_made_is_tried_again(
     assert (link.connection.session_id, link.connection.sessions_given_up) == (0xA2, 1)
     assert sum("can't start new thread; it is tried again every 1 s" in text for text in caplog.messages) == 1
     await until_so(lambda: link.server.closed == [0xA1])
+
+
+@pytest.mark.parametrize("wanting", ["create_socket_pair", "spawn"])
+async def test_of_a_client_half_made_nothing_stays_open(
+    wanting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For want of a file or a thread; else it is the garbage collector's to close, and files are what is wanted."""
+    made, make = list[socket.socket](), socket.socketpair
+
+    def note() -> tuple[socket.socket, socket.socket]:
+        made.extend(pair := make())
+        return pair
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(socket, "socketpair", note)
+    monkeypatch.setattr(LoopHandler, wanting, fail)
+    with pytest.raises(OSError, match="Too many open files"):
+        Client("127.0.0.1:1", TIMEOUT_S, lambda *_: None)
+    assert [each.fileno() for each in made] == [-1] * (2 if wanting == "create_socket_pair" else 4)
 
 
 async def test_a_session_given_up_that_cannot_be_closed_costs_no_connection(

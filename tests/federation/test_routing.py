@@ -55,6 +55,8 @@ def test_what_is_about_no_path_goes_to_the_root() -> None:
         (f"{P}/user/bob?op=OPEN", NotMountedError),
         (f"{P}/?op=LISTSTATUS", MountPointError),
         (f"{P}/user?op=LISTSTATUS", MountPointError),
+        (f"{P}/.reserved/raw/user?op=LISTSTATUS", MountPointError),
+        (f"{P}/.reserved/raw/other?op=LISTSTATUS", NotMountedError),
         (f"{P}/data/../user/joe?op=OPEN", ClientError),
         (f"{P}/data/%2e%2e/x?op=OPEN", ClientError),
         (f"{P}/data/%zz?op=OPEN", ClientError),

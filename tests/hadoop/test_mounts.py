@@ -78,12 +78,28 @@ def test_what_the_raw_files_show_of_them_stays_as_well(path: str, is_fixed: bool
     assert MountTable(WITH_ROOT).is_fixed(path) is is_fixed
 
 
+@pytest.mark.parametrize(
+    ("path", "is_above"),
+    [
+        ("/.reserved/raw", True),
+        ("/.reserved/raw/user", True),
+        ("/.reserved/raw/user/joe", False),
+        ("/.reserved/rawdata", False),
+        ("/.reserved", False),
+    ],
+)
+def test_what_the_raw_files_show_above_them_is_above_as_well(path: str, is_above: bool) -> None:
+    """Else it would be said not to exist."""
+    assert MountTable(DEEP).is_above(path) is is_above
+
+
 def test_a_subtree_may_be_held_by_several() -> None:
     """Its own holder comes first, each once."""
     table = MountTable(WITH_ROOT)
     assert table.within("/") == ("rest", "one", "two")
     assert table.within("/user") == ("rest", "two", "one")
     assert table.within("/data/x") == ("one",)
+    assert table.within("/.reserved/raw/user") == ("rest", "two", "one")
     assert MountTable(DEEP).within("/user") == ("two", "one")
     assert MountTable(DEEP).within("/other") == ()
 

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from nncache.checks import contacts, gathering, namenode_probe
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.spec import REALM
 from tests.commands.planted import Report, checked
 from tests.kerberos import need_gssapi
+from tests.patience import HANG_S
 from tests.real.faults import paused
 from tests.secured.service import identity_flags, keytab_of, without
 
@@ -29,6 +31,18 @@ NEED_A_LOGIN = (
     "read",
     "through",
 )
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have checks wait as long as answers take: no server is silent here but the KDC, which TICKET_S is for."""
+    for module, limits in (
+        (contacts, ("STEP_S",)),
+        (gathering, ("FIRST_S", "THEN_S")),
+        (namenode_probe, ("ANSWER_S", "READ_S")),
+    ):
+        for limit in limits:
+            monkeypatch.setattr(module, limit, HANG_S)
 
 
 def look(cluster: Cluster, kdc: Kdc, changed: Mapping[str, str]) -> Report:

@@ -22,6 +22,9 @@ CONFIRM_TIMEOUT_S: Final = 5.0
 WANTED_FOR_S: Final = 1.0
 """How long a request for coverage counts; later the pool's own interval must do."""
 
+UNSHOWN_S: Final = 10.0
+"""How long the active NameNode may say its state and not how far its log has come, where another source can be read."""
+
 
 class Probing:
     """The probes of one term of the active NameNode, beside one position."""
@@ -34,6 +37,7 @@ class Probing:
         self._wanted_at = -inf  # coverage as of then is waited for
         self._suspected_at = -inf  # when the pool was last asked for a probe
         self._next_probe: asyncio.TimerHandle | None = None  # asks for a probe that is wanted and not due yet
+        self._unshown_since: float | None = None  # when it had said its state alone; None: it has said both
 
     @property
     def is_pending(self) -> bool:
@@ -89,7 +93,20 @@ class Probing:
             discontinued = self._freshness.probed(probe)
             if discontinued is not None:
                 raise MissingEventsError(discontinued.reason)
+        confirmed_as_of = self._namenodes.confirmed_as_of
+        if confirmed_as_of is None or confirmed_as_of <= self._freshness.probed_as_of:
+            self._unshown_since = None
+        elif self._unshown_since is None:
+            self._unshown_since = self._clock()
         self._ask()
+
+    def check_shown(self) -> None:
+        """Raise ChannelUnavailableError if it was not shown for `UNSHOWN_S` how far the log has come."""
+        if self._unshown_since is not None and self._clock() - self._unshown_since >= UNSHOWN_S:
+            raise ChannelUnavailableError(
+                f"{self._active.namenode.http} has not said for {UNSHOWN_S:g} s how far its log has come: "
+                "JournalTransactionInfo over JMX"
+            )
 
     def check_term(self) -> None:
         """Raise MissingEventsError once the pool knows another term; not to know of any is no such sign."""

@@ -150,6 +150,8 @@ class DirectoryEdits:
             run.probing.look()
             if run.end is not None:
                 raise run.end
+            if self._away_s is not None:
+                run.probing.check_shown()
             run.probing.advance(run.through_txid)
             seen = run.probing.take()
             if run.batches or seen is not None:

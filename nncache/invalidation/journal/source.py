@@ -262,6 +262,8 @@ class JournalEdits:
             run.probing.look()
             if run.end is not None:
                 raise run.end
+            if self._away_s is not None:
+                run.probing.check_shown()
             run.probing.advance(run.quorum.through_txid)
             seen = run.probing.take()
             if seen is not None:

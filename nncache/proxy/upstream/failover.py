@@ -8,7 +8,7 @@ never repeated once it was sent and no reply came.
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final
 
@@ -231,6 +231,7 @@ class FailoverClient:
             for namenode in self._order(call):
                 try:
                     answer = await self._ask_one(namenode, call)
+                    refusal = await self._refusal(answer, call)
                 except ServiceLoginError:
                     raise  # nothing is wrong with the NameNode
                 except UpstreamError as exc:
@@ -242,7 +243,6 @@ class FailoverClient:
                         call.silence = exc
                     failure = exc
                     continue
-                refusal = answer.refusal
                 if refusal is None:
                     return answer
                 self.counts.refused += 1
@@ -269,6 +269,21 @@ class FailoverClient:
         if not call.head.acts_for:
             return await self._send(namenode, call, call.head)
         return await self._ask_as_service(namenode, call)
+
+    async def _refusal(self, answer: UpstreamResponse, call: UpstreamCall) -> FailureKind | None:
+        """Return whether the NameNode says that it is not the one to ask, or not yet.
+
+        A 403 to a HEAD has no body that could say so: a GET of the same is asked for one. With a ticket that is not
+        possible, and the 403 stands.
+        """
+        is_bare = call.head.method == "HEAD" and answer.exchange.status == _FORBIDDEN
+        if not is_bare or call.is_negotiate or call.body is not None:
+            return answer.refusal
+        await answer.close()
+        get = UpstreamCall(replace(call.head, method="GET"), wanted_bytes=call.wanted_bytes, only_json=True)
+        said = await self._ask_one(answer.namenode, get)
+        await said.close()
+        return said.refusal if said.exchange.status == _FORBIDDEN else FailureKind.RETRIABLE
 
     async def _ask_as_service(self, namenode: NameNode, call: UpstreamCall) -> UpstreamResponse:
         """Ask with the service's own credential; once more after another login where that is not accepted.

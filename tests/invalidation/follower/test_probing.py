@@ -7,8 +7,9 @@ import pytest
 from nncache.hadoop.errors import WrongAddressError
 from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, WrongNamespaceError
+from nncache.invalidation.follower.probing import Probing
 from tests.invalidation.channel.fake_cluster import FakeCluster
-from tests.invalidation.fakes import FakeNameNode
+from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.virtual_time import clock
 
 
@@ -63,6 +64,33 @@ async def test_no_life_begins_without_word_of_the_log(fake_cluster: FakeCluster)
     suspicions = len(fake_cluster.pool.suspicions)
     await asyncio.sleep(5)
     assert len(fake_cluster.pool.suspicions) == suspicions
+
+
+async def test_only_a_lasting_want_of_word_of_the_log_counts() -> None:
+    """Ten seconds of a NameNode's state alone; a silent one says nothing of its log either, and is another matter."""
+    namenode = FakeNameNode()
+    pool = FakePool(clock, namenode)
+    probing = Probing(pool, await pool.wait_active(1), clock)
+    await probing.begin(-1)
+
+    async def probe(times: int) -> None:
+        for _ in range(times):
+            await asyncio.sleep(1)
+            pool.probe()
+            probing.look()
+            probing.check_shown()
+
+    for answers, times in ((True, 30), (False, 10), (True, 1), (False, 5)):
+        namenode.answers_journal = answers
+        await probe(times)
+    namenode.answers_jmx = False
+    await probe(30)
+    namenode.answers_jmx = True
+    await probe(10)
+    with pytest.raises(
+        ChannelUnavailableError, match="nn:9870 has not said for 10 s how far its log has come"
+    ):
+        await probe(1)
 
 
 async def test_who_waits_for_coverage_is_probed_for(fake_cluster: FakeCluster) -> None:

@@ -17,6 +17,7 @@ from nncache.invalidation.errors import (
     NotPermittedError,
     WrongNamespaceError,
 )
+from nncache.invalidation.follower import probing
 from nncache.invalidation.journal import directory
 from nncache.invalidation.journal.directory import DirectoryEdits, why_no_edits
 from tests.hadoop.editlog.segments import RPC, utf
@@ -142,6 +143,21 @@ async def test_a_directory_that_is_not_written_any_more_is_left(world: World) ->
     world.namenode.unlink("/b")
     world.pool.probe()
     with pytest.raises(ChannelUnavailableError, match=r"has come to transaction 6, and .* up to 5: "):
+        await world.read_until(lambda _: False)
+
+
+async def test_where_another_can_be_read_a_namenode_must_say_its_log(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else covers a directory."""
+    monkeypatch.setattr(probing, "UNSHOWN_S", 0.2)
+    world.source = world.new(away_s=20)
+    await world.source.start(None)
+    world.namenode.answers_journal = False
+    world.source.wake()
+    with pytest.raises(
+        ChannelUnavailableError, match=r"nn:9870 has not said for 0\.2 s how far its log has come"
+    ):
         await world.read_until(lambda _: False)
 
 

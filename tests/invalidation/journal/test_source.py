@@ -12,10 +12,14 @@ import pytest
 from nncache.clock import boottime
 from nncache.hadoop.editlog.journalnode import JournaledEdits
 from nncache.hadoop.namespace import Namespace
+from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.errors import ChannelUnavailableError, GapKind, MissingEventsError
+from nncache.invalidation.follower import probing
 from nncache.invalidation.journal import source as of_source
 from nncache.invalidation.journal.access import JournalAccess
+from nncache.invalidation.journal.choice import AutoEdits, Choice
 from nncache.invalidation.journal.source import MAX_TRANSACTIONS, MAX_WAITING, JournalEdits
+from nncache.invalidation.settings import INOTIFY, JOURNALNODES, PollingSettings
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.journal.fake_journalnodes import FakeJournal, serving
 from tests.patience import HANG_S
@@ -79,7 +83,7 @@ async def set_stage(*, at_first_sight: bool = False, away_s: float | None = None
     journal, namenode = FakeJournal(), FakeNameNode()
     pool = FakePool(boottime, namenode)
     async with serving(journal.nodes) as access, asyncio.TaskGroup() as tasks:
-        probing = tasks.create_task(pool.run())
+        probes = tasks.create_task(pool.run())
         source = JournalEdits(pool, access, boottime, at_first_sight=at_first_sight, away_s=away_s)
         stage = Stage(journal, namenode, pool, source)
         stage.write(10)
@@ -89,7 +93,7 @@ async def set_stage(*, at_first_sight: bool = False, away_s: float | None = None
             yield stage
         finally:
             await source.shut_down()
-            probing.cancel()
+            probes.cancel()
 
 
 async def test_what_caches_lack_is_read_from_segments(stage: Stage) -> None:
@@ -228,6 +232,41 @@ async def test_where_another_source_can_be_read_it_does_not_stay(monkeypatch: py
             stage.write(1)
             await starting
         assert await stage.read_through(22) == [22]
+
+
+async def test_a_namenode_without_word_of_its_log_is_polled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It says its state alone, which covers what is polled: the gate opens again."""
+    monkeypatch.setattr(probing, "UNSHOWN_S", 0.5)
+    async with set_stage(away_s=HANG_S) as stage:
+        polled = Choice("the NameNode (inotify)", PolledEdits(stage.pool, PollingSettings(), boottime))
+        auto = AutoEdits((Choice("the JournalNodes", stage.source), polled), boottime)
+        await auto.start(None)
+        await auto.read()
+        stage.namenode.answers_journal = False
+        async with asyncio.timeout(HANG_S):
+            while auto.stats().source != INOTIFY:
+                await auto.read()
+            asked_at = boottime()
+            while ((await auto.read()).fresh_as_of or -inf) < asked_at:
+                pass
+        assert "has not said for 0.5 s" in auto.stats().passed_over[JOURNALNODES]
+        await auto.shut_down()
+
+
+async def test_where_no_other_source_can_be_read_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The NameNode may say again how far its log has come."""
+    monkeypatch.setattr(probing, "UNSHOWN_S", 0.5)
+    async with set_stage() as stage:
+        await stage.source.start(None)
+        await stage.read_through(20)
+        stage.namenode.answers_journal = False
+        away_at = boottime()
+        await stage.read_until(lambda: (stage.pool.confirmed_as_of or -inf) > away_at + 1.0)
+        assert stage.covered_as_of < away_at
+        stage.namenode.answers_journal = True
+        await stage.read_until(lambda: stage.covered_as_of > away_at)
 
 
 async def test_one_that_is_ahead_of_the_majority_is_asked_no_faster(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from nncache.proxy.upstream.pool import Connections
 from nncache.proxy.upstream.service_login import ServiceLogin, without_service_fields
 from tests.patience import HANG_S
 from tests.proxy.wire import (
+    HEAD_END,
     OK,
     STANDBY,
     STANDBY_REPLY,
@@ -279,11 +280,77 @@ async def test_a_namenode_is_asked_even_if_the_pool_sees_none_active() -> None:
 
 async def test_other_refusals_are_replies() -> None:
     """A 403 of another kind, or one that only mentions a standby, is nobody's business here."""
-    denied = STANDBY_REPLY.replace(b"StandbyException", b"ServletException")
-    async with RawNameNode(says(denied)) as one:
+    async with RawNameNode(says(DENIED)) as one:
         async with asking(FakePool((one.namenode,))) as a:
             assert (await ask(a, READ)).exchange.status == 403
         assert len(one.heads) == 1
+
+
+HEAD = replace(READ, method="HEAD")
+DENIED = STANDBY_REPLY.replace(b"StandbyException", b"ServletException")
+
+
+def says_of(reply: bytes) -> Act:
+    """Answer a GET with this, and a HEAD with its head, as a NameNode does."""
+
+    async def act(heard: Heard) -> None:
+        is_head = heard.head.startswith(b"HEAD ")
+        await heard.say(reply.partition(HEAD_END)[0] + HEAD_END if is_head else reply)
+
+    return act
+
+
+def methods(namenode: RawNameNode) -> list[bytes]:
+    """Return what it was asked with."""
+    return [head.partition(b" ")[0] for head in namenode.heads]
+
+
+@pytest.mark.parametrize("refusal", [STANDBY_REPLY, RETRIABLE], ids=["standby", "retriable"])
+async def test_a_head_goes_on_to_the_one_that_is_active(refusal: bytes) -> None:
+    """The 403 to it has no body that says standby; a GET of the same has one."""
+    async with RawNameNode(says_of(refusal)) as one, RawNameNode(says_of(OK)) as two:
+        pool = pool_of(one, two)
+        async with asking(pool) as a:
+            answer = await ask(a, HEAD)
+            assert (answer.namenode, answer.exchange.status) == (two.namenode, 200)
+            assert (a.counts.calls, a.counts.refused) == (1, 1)
+        assert (methods(one), methods(two)) == ([b"HEAD", b"GET"], [b"HEAD"])
+        assert pool.suspected == [one.namenode]
+
+
+async def test_a_head_that_is_denied_stays_so() -> None:
+    """By the active NameNode: no other one is asked, and none suspected."""
+    async with RawNameNode(says_of(DENIED)) as one, RawNameNode(says_of(OK)) as two:
+        pool = pool_of(one, two)
+        async with asking(pool) as a:
+            answer = await ask(a, HEAD)
+            assert (answer.namenode, answer.exchange.status) == (one.namenode, 403)
+        assert (methods(one), methods(two)) == ([b"HEAD", b"GET"], [])
+        assert pool.suspected == []
+
+
+async def test_a_head_is_asked_again_of_one_that_became_active() -> None:
+    """Between the HEAD and the GET: the 403 was a standby's."""
+    async with RawNameNode(says_of(STANDBY_REPLY), says_of(OK)) as one:
+        async with asking(pool_of(one)) as a:
+            assert (await ask(a, HEAD)).exchange.status == 200
+        assert methods(one) == [b"HEAD", b"GET", b"HEAD"]
+
+
+async def test_a_head_goes_on_when_its_get_is_cut() -> None:
+    """As any read."""
+    async with RawNameNode(says_of(STANDBY_REPLY), cuts) as one, RawNameNode(says_of(OK)) as two:
+        async with asking(pool_of(one, two)) as a:
+            assert (await ask(a, HEAD)).namenode == two.namenode
+        assert methods(one) == [b"HEAD", b"GET"]
+
+
+async def test_a_head_with_a_ticket_keeps_its_403() -> None:
+    """The ticket is used up: with the GET it would be a replay."""
+    async with RawNameNode(says_of(STANDBY_REPLY)) as one:
+        async with asking(pool_of(one)) as a:
+            assert (await ask(a, replace(NEGOTIATE, method="HEAD"))).exchange.status == 403
+        assert methods(one) == [b"HEAD"]
 
 
 class SlowToStop:
