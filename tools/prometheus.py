@@ -22,23 +22,14 @@ _RULES = "rules.yml"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A series that a query has answered with.
+    """A series that a query has answered with."""
 
-    Attributes:
-        labels: of the series.
-        points: Unix time and value, oldest first; no NaN.
-    """
-
-    labels: Mapping[str, str]
-    points: tuple[tuple[float, float], ...]
+    labels: Mapping[str, str]  # of the series
+    points: tuple[tuple[float, float], ...]  # Unix time and value, oldest first; no NaN
 
 
 class Prometheus(Program):
-    """One on a free port, for as long as the `with` block lasts; what it has scraped goes with it.
-
-    Attributes:
-        address: of its API and pages, "host:port".
-    """
+    """One on a free port, for as long as the `with` block lasts; what it has scraped goes with it."""
 
     def __init__(
         self,
@@ -58,13 +49,11 @@ class Prometheus(Program):
                 Prometheus writes it.
             discovered_at: a URL that says what else to scrape (HTTP service discovery).
             flags: further ones of the program.
-
-        Raises:
-            MissingToolError: there is no `prometheus` on the PATH.
         """
         program, close = find_program("prometheus"), ExitStack()
         self._targets = len(targets)
         directory = Path(close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-")))
+        # of its API and pages, "host:port"
         self.address = f"127.0.0.1:{close.enter_context(PortLease()).take()}"
         (directory / _RULES).write_text(rules, encoding="utf-8")
         configuration = directory / "prometheus.yml"
@@ -87,11 +76,7 @@ class Prometheus(Program):
         self.kill()
 
     def await_targets(self) -> None:
-        """Wait until each target has been scraped.
-
-        Raises:
-            StartError: that did not come in time.
-        """
+        """Wait until each target has been scraped."""
         self.process.await_that(
             lambda: self.healthy_targets() == self._targets, f"has not scraped all {self._targets} targets"
         )

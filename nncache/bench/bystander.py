@@ -16,8 +16,7 @@ from nncache.bench.servers.counters import beans
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 
-CALLS_PER_S: Final = 20.0
-"""Few enough to be no load."""
+CALLS_PER_S: Final = 20.0  # few enough to be no load
 
 LOOK_EVERY_S: Final = 1.0
 """At the NameNode's own figures, which it renews about every ten seconds (hadoop-metrics2.properties, `*.period`)."""
@@ -38,23 +37,14 @@ KINDS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """A NameNode, and when to look.
+    """A NameNode, and when to look."""
 
-    Attributes:
-        http: "host:port" of JMX.
-        rpc: "host:port" of RPC.
-        user: of the calls.
-        path: the directory.
-        begins_s: of the machine's clock (`boottime`).
-        ends_s: the same.
-    """
-
-    http: str
-    rpc: str
-    user: str
-    path: str
-    begins_s: float
-    ends_s: float
+    http: str  # "host:port" of JMX
+    rpc: str  # "host:port" of RPC
+    user: str  # of the calls
+    path: str  # the directory
+    begins_s: float  # of the machine's clock (`boottime`)
+    ends_s: float  # the same
 
 
 def observe(watched: Watched, has_failed: threading.Event) -> list[dict[str, object]]:
@@ -98,23 +88,15 @@ async def _look(watched: Watched, has_failed: threading.Event, rows: list[dict[s
             now = await asyncio.to_thread(rpc_activity, watched.http, watched.rpc)
             calls = now["RpcQueueTimeNumOps"]
             if before is not None and calls > before:
-                rows.extend(
-                    _row(
-                        watched,
-                        boottime(),
-                        kind,
-                        float(now[f"{name}AvgTime"]) / _MICROSECONDS,
-                        calls - before,
-                        None,
-                    )
-                    for kind, name in KINDS.items()
-                )
+                for kind, name in KINDS.items():
+                    mean_s = float(now[f"{name}AvgTime"]) / _MICROSECONDS
+                    rows.append(_row(watched, boottime(), kind, mean_s, calls - before))
             before = calls
         await asyncio.sleep(LOOK_EVERY_S)
 
 
 def _row(
-    watched: Watched, at_s: float, kind: str, seconds: float, calls: int, error: str | None
+    watched: Watched, at_s: float, kind: str, seconds: float, calls: int, error: str | None = None
 ) -> dict[str, object]:
     return {"at_s": at_s - watched.begins_s, "kind": kind, "seconds": seconds, "calls": calls, "error": error}
 

@@ -20,28 +20,21 @@ from nncache.bench.shared.plan import Change, Plan
 from nncache.bench.shared.workload import Workload
 from nncache.hadoop.errors import HadoopError
 
-LONG_AGO_S: Final = -1e9
-"""When what was there before the first change came to be."""
+LONG_AGO_S: Final = -1e9  # when what was there before the first change came to be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is to be changed where.
-
-    Attributes:
-        root: the directory of the plan.
-        namenode: "host:port" of its WebHDFS.
-        directory: where the tables go.
-    """
+    """What is to be changed where."""
 
     workload: Workload
     seed: int
-    root: str
-    namenode: str
+    root: str  # the directory of the plan
+    namenode: str  # "host:port" of its WebHDFS
     superuser: str
     warm_up_s: float
     duration_s: float
-    directory: Path
+    directory: Path  # where the tables go
 
     def plan(self) -> Plan:
         """Return the plan."""
@@ -55,19 +48,12 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of the changes.
+    """What became of the changes."""
 
-    Attributes:
-        changes: made, those of the warm-up too.
-        refused: changes that the NameNode did not make, each with its words.
-        asked: GETFILESTATUS calls of the changer's own in the measured time.
-        cpu_s: CPU seconds in the measured time.
-    """
-
-    changes: int
-    refused: tuple[str, ...]
-    asked: int
-    cpu_s: float
+    changes: int  # made, those of the warm-up too
+    refused: tuple[str, ...]  # changes that the NameNode did not make, each with its words
+    asked: int  # GETFILESTATUS calls of the changer's own in the measured time
+    cpu_s: float  # CPU seconds in the measured time
 
 
 class Changer:

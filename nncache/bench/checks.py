@@ -18,8 +18,7 @@ LATENESS_BEYOND_PERIOD_S: Final = 0.1
 NNCACHE: Final = "nncache"
 WAITING: Final = "waiting"
 
-WAITING_LATENESS_S: Final = 1.0
-"""From a change to each client that waits for it (p99)."""
+WAITING_LATENESS_S: Final = 1.0  # from a change to each client that waits for it (p99)
 
 MAX_JOURNALNODE_CORES: Final = 0.02
 """Of each JournalNode, with what it does for the NameNodes, where nncache reads edits there."""
@@ -93,7 +92,7 @@ def _of_mode(mode: ModeFigures, modes: Sequence[ModeFigures], workload: Workload
     if mode.mode not in {NNCACHE, WAITING}:
         return  # what a peer does wrong is a result, not a failure of the run
     yield from _failures(mode, mode.mode)
-    period_s = workload.real_period_s + LATENESS_BEYOND_PERIOD_S
+    period_s = workload.period_s + LATENESS_BEYOND_PERIOD_S
     wanted_s = WAITING_LATENESS_S if mode.mode == WAITING else period_s
     if mode.lateness_s.count:
         late_s = mode.lateness_s.p99

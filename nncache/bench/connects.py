@@ -3,16 +3,21 @@
 Some connections poll a real nncache while many connects are made within a second, several times.
 """
 
+import gc
+import select
+import socket
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
 from typing import Final
 
 import click
 
-from nncache.bench import pollers, storm
-from nncache.bench.pollers import PATHS, ROOT, Polled, path_of
+from nncache.bench import pollers
+from nncache.bench.pollers import PATHS, ROOT, Polled, is_hit, is_whole, path_of, request_of
+from nncache.bench.polling.clock import endpoint
 from nncache.bench.servers.counters import use_of
 from nncache.bench.shared.driver import (
     Figure,
@@ -26,62 +31,45 @@ from nncache.bench.shared.driver import (
     none_of,
     quantile,
 )
-from nncache.bench.storm import Stormed
 from nncache.bench.wrk import let_open
-from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy
 
-MAX_CONNECTS_S: Final = 1.0
-"""In which all connects are made; a storm that takes longer does not count."""
-MAX_P99_S: Final = 0.1
-"""Of the polls that were due meanwhile."""
-
-_OURS: Final = "nncache"
+MAX_CONNECTS_S: Final = 1.0  # in which all connects are made; a storm that takes longer does not count
+MAX_P99_S: Final = 0.1  # of the polls that were due meanwhile
 _QUIET_S: Final = 1.0  # before each storm, for comparison
 _AFTER_S: Final = 1.0  # after its end, while the connections go
 _TIMEOUT_S: Final = 60.0
 _TRIES: Final = 2  # for each round that is wanted: a busy machine makes some too slowly
+STORM_S: Final = 30.0  # after which what has no answer has failed
+
+_OK: Final = b"HTTP/1.1 200 "
+_AT_A_TURN: Final = 32  # connects between two looks at the answers
+_LOCALS: Final = 8  # addresses from which they come: ephemeral ports are counted for each
+_BIND_NO_PORT: Final = 24  # IP_BIND_ADDRESS_NO_PORT, ip(7): the port is chosen by connect
+_READ_BYTES: Final = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """What one storm did to one proxy; of times of requests p50, p99 and the longest.
+    """What one storm did to the proxy; of times of requests p50, p99 and the longest."""
 
-    Attributes:
-        program: which nncache was asked.
-        connects_s: in what time the connects were made.
-        answered_s: until all were answered.
-        each: from connect to answer.
-        before, meanwhile, after: the polls due in a quiet time before, until the last answer, and while the
-            connections ended.
-        late: by how much the polls meanwhile were late because the process that polls was.
-        failed: connects and polls without a good answer.
-        forwarded: answers that did not come from memory, since the gate was not open.
-        probes, probes_failed: of the NameNode's state.
-        edits, edits_failed: polls of the edits.
-        edits_before_s, edits_meanwhile_s: what one took on average.
-        stalls: of the proxy's event loop.
-        cpu_s: of the proxy, of those who connect, and of those who poll.
-    """
-
-    program: str
-    connects_s: float
+    connects_s: float  # in what time the connects were made; `answered_s` until all were answered
     answered_s: float
-    each: Sequence[float]
+    each: Sequence[float]  # from connect to answer
+    # the polls due in a quiet time before, until the last answer, and while the connections ended; `late` is
+    # by how much those meanwhile were late because the process that polls was
     before: Sequence[float]
     meanwhile: Sequence[float]
     after: Sequence[float]
     late: Sequence[float]
-    failed: int
-    forwarded: int
-    probes: float
+    failed: int  # connects and polls without a good answer
+    forwarded: int  # answers that did not come from memory, since the gate was not open
+    probes: float  # questions for the NameNode's state and for edits, and how many of them were lost
     probes_failed: float
     edits: float
     edits_failed: float
-    edits_before_s: float
-    edits_meanwhile_s: float
-    stalls: float
-    cpu_s: Sequence[float]
+    stalls: float  # of the proxy's event loop
+    cpu_s: Sequence[float]  # of the proxy, of those who connect, and of those who poll
 
     @property
     def is_in_time(self) -> bool:
@@ -91,55 +79,44 @@ class Round:
     @property
     def line(self) -> str:
         """The round for people."""
-        times = (
-            ("each", self.each),
-            ("polls before", self.before),
-            ("while they come", self.meanwhile),
-            ("while they go", self.after),
-            ("poller late", self.late),
-            ("a poll of the edits before and meanwhile", (self.edits_before_s, self.edits_meanwhile_s)),
-        )
         said = "; ".join(
-            f"{name} {', '.join(f'{each * 1e3:.1f}' for each in some)} ms" for name, some in times
+            f"{name} {', '.join(f'{each * 1e3:.1f}' for each in some)} ms"
+            for name, some in (
+                ("each", self.each),
+                ("polls before", self.before),
+                ("while they come", self.meanwhile),
+                ("while they go", self.after),
+                ("poller late", self.late),
+            )
         )
         cpu = ", ".join(f"{each:.2f}" for each in self.cpu_s)
         made = f"connects made in {self.connects_s:.2f} s, answered in {self.answered_s:.2f} s"
-        return (
-            f"{self.program}: {made}; {said}; {self.stalls:.0f} stalls; CPU of proxy, connects, polls {cpu} s"
-        )
+        return f"{made}; {said}; {self.stalls:.0f} stalls; CPU of proxy, connects, polls {cpu} s"
 
 
 @benchmark("bench-connects")
 @click.option("--connects", default=10_000, type=click.IntRange(1), help="In each round.")
 @click.option("--rounds", default=5, type=click.IntRange(1), help="How many of them, made in time.")
 @click.option("--cold", is_flag=True, help="No two heads are alike, so that each is parsed.")
-@click.option(
-    "--other",
-    type=click.Path(exists=True, dir_okay=False, resolve_path=True),
-    help="Another nncache program, measured in turn with this one; it is not judged.",
-)
-def main(connects: int, rounds: int, other: str | None, *, cold: bool) -> Result:
+def main(connects: int, rounds: int, *, cold: bool) -> Result:
     """Measure what many connects at once cost those who are connected already."""
-    programs: dict[str, tuple[str, ...]] = {_OURS: ()}
-    if other:
-        programs["other"] = (other,)
     found = list[Round]()
     let_open(connects + 100)
-    with ExitStack() as running:
-        hadoop = running.enter_context(cluster())
+    with cluster() as hadoop:
         make_directories(hadoop, (path_of(number) for number in range(PATHS)))
-        proxies = {name: running.enter_context(_proxy(hadoop, words)) for name, words in programs.items()}
-        for _ in range(_TRIES * rounds):
-            for name, proxy in proxies.items():
-                found.append(measure(name, proxy, connects, is_cold=cold))
+        # It reads the edits itself, so that probes and polls of them are its own.
+        with Proxy(*hadoop.flags, "--channel", "direct", "--glob", f"{ROOT}/*") as proxy:
+            proxy.await_gate()
+            for _ in range(_TRIES * rounds):
+                found.append(measure(proxy, connects, is_cold=cold))
                 click.echo(found[-1].line)
-            if sum(each.is_in_time for each in found if each.program == _OURS) >= rounds:
-                break
-    return Result(figures=judge([each for each in found if each.program == _OURS], rounds), rounds=found)
+                if sum(each.is_in_time for each in found) >= rounds:
+                    break
+    return Result(figures=judge(found, rounds), rounds=found)
 
 
 def judge(rounds: Sequence[Round], wanted: int) -> list[Figure]:
-    """Judge the rounds of one program, of which so many are wanted in time; the others count for what failed."""
+    """Judge the rounds, of which so many are wanted in time; the others count for what failed."""
     in_time = [each for each in rounds if each.is_in_time]
     p99s = [times[1] if times else float("inf") for each in in_time for times in (each.meanwhile, each.after)]
     return [
@@ -159,18 +136,18 @@ def judge(rounds: Sequence[Round], wanted: int) -> list[Figure]:
     ]
 
 
-def measure(name: str, proxy: Proxy, connects: int, *, is_cold: bool = False) -> Round:
+def measure(proxy: Proxy, connects: int, *, is_cold: bool = False) -> Round:
     """Let some poll, then make that many connects."""
     pid = proxy.process.running_pid
     with (
         apart(pollers.run, proxy.address) as polling,
-        apart(storm.run, proxy.address, connects, is_cold=is_cold) as storming,
+        apart(run, proxy.address, connects, is_cold=is_cold) as storming,
     ):
-        quiet, begin = proxy.metrics(), time.monotonic()
+        begin = time.monotonic()
         time.sleep(_QUIET_S)
         end_of_quiet = time.monotonic()
         before, cpu_s = proxy.metrics(), use_of(pid)[0]
-        stormed: Stormed = answer_of(storming, None, storm.TIMEOUT_S + _TIMEOUT_S)
+        stormed: Stormed = answer_of(storming, None, STORM_S + _TIMEOUT_S)
         time.sleep(_AFTER_S)  # unobserved: its pages cost the proxy more than what is measured
         end = time.monotonic()
         proxy.process.await_that(
@@ -180,12 +157,8 @@ def measure(name: str, proxy: Proxy, connects: int, *, is_cold: bool = False) ->
         after = proxy.metrics()
         polled: Polled = answer_of(polling, None, _TIMEOUT_S)
     answered = stormed.begun + stormed.answered_s
-
-    def seconds_of_a_poll(*looks: dict[str, float]) -> float:
-        return grown("channel_poll_seconds_total", *looks) / max(1, grown("channel_polls_total", *looks))
-
+    grew = partial(grown, before=before, after=after)
     return Round(
-        program=name,
         connects_s=stormed.connects_s,
         answered_s=stormed.answered_s,
         each=times_of(stormed.took),
@@ -195,13 +168,11 @@ def measure(name: str, proxy: Proxy, connects: int, *, is_cold: bool = False) ->
         late=times_of(polled.late_between(stormed.begun, answered)),
         failed=stormed.failed + polled.failed,
         forwarded=stormed.forwarded + polled.forwarded,
-        probes=grown("namenode_probes_total", before, after),
-        probes_failed=grown("namenode_probes_failed_total", before, after),
-        edits=grown("channel_polls_total", before, after),
-        edits_failed=grown("channel_polls_failed_total", before, after),
-        edits_before_s=seconds_of_a_poll(quiet, before),
-        edits_meanwhile_s=seconds_of_a_poll(before, after),
-        stalls=grown("event_loop_stalls_total", before, after),
+        probes=grew("namenode_probes_total"),
+        probes_failed=grew("namenode_probes_failed_total"),
+        edits=grew("channel_polls_total"),
+        edits_failed=grew("channel_polls_failed_total"),
+        stalls=grew("event_loop_stalls_total"),
         cpu_s=(cpu_s, stormed.cpu_s, polled.cpu_s),
     )
 
@@ -211,13 +182,129 @@ def times_of(took_s: Sequence[float]) -> tuple[float, ...]:
     return tuple(quantile(took_s, share) for share in (0.5, 0.99, 1.0)) if took_s else ()
 
 
-@contextmanager
-def _proxy(hadoop: Cluster, program: tuple[str, ...]) -> Iterator[Proxy]:
-    """Run a proxy that reads the edits itself, so that probes and polls are its own."""
-    own = ("--channel", "direct", "--glob", f"{ROOT}/*")
-    with Proxy(*hadoop.flags, *own, program=program) as proxy:
-        proxy.await_gate()
-        yield proxy
+# ---- a storm, in a process of its own: one thread and one epoll, for it shares the cores with the server -------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stormed:
+    """What became of the connects; times in seconds, moments on the monotonic clock that all processes share."""
+
+    begun: float  # when the first connect was made
+    connects_s: float  # until the last one was made
+    answered_s: float  # until the last answer was there
+    failed: int  # connects and requests without an answer, or with another one than a status
+    forwarded: int  # answers that did not come from memory
+    took: Sequence[float]  # by connection, from its connect to its answer
+    cpu_s: float  # of this process
+
+
+class _Connect:
+    """One of them."""
+
+    __slots__ = ("begun", "head", "read", "sock")
+
+    def __init__(self, number: int, head: bytes) -> None:
+        self.sock = socket.socket()
+        self.sock.settimeout(0)
+        self.sock.setsockopt(socket.IPPROTO_IP, _BIND_NO_PORT, 1)
+        self.sock.bind((f"127.0.0.{2 + number % _LOCALS}", 0))
+        self.head = head
+        self.begun = 0.0
+        self.read = b""  # of the answer
+
+    def send(self) -> bool:
+        """Send the request; false if it is not connected yet."""
+        try:
+            self.sock.send(self.head)
+        except BlockingIOError:
+            return False
+        except OSError:  # reading will meet it again
+            return True
+        return True
+
+
+class Storm:
+    """Connects to one address; if it is cold, no two requests are alike, so that each is parsed."""
+
+    def __init__(self, address: str, count: int, *, is_cold: bool) -> None:
+        """Make the sockets and the requests, so that the storm itself has less to do."""
+        self._at = endpoint(address)
+        first = time.monotonic_ns()
+        self._made: dict[int, _Connect] = {}
+        for number in range(count):
+            field = f"X-Number: {first + number}\r\n" if is_cold else ""
+            made = _Connect(number, request_of(path_of(number), address, field))
+            self._made[made.sock.fileno()] = made
+        self._epoll = select.epoll()
+        self._waiting = count
+        self._took: list[float] = []
+        self._failed = 0
+        self._forwarded = 0
+
+    def run(self) -> Stormed:
+        """Connect, ask, read and close."""
+        began = time.monotonic()
+        cpu_s = time.process_time()
+        for number, each in enumerate(self._made.values()):
+            self._connect(each)
+            if number % _AT_A_TURN == 0:
+                self._look(0)
+        connects_s = time.monotonic() - began
+        while self._waiting and time.monotonic() < began + STORM_S:
+            self._look(0.1)
+        answered_s = time.monotonic() - began
+        for each in self._made.values():
+            each.sock.close()
+        self._epoll.close()
+        return Stormed(
+            begun=began,
+            connects_s=connects_s,
+            answered_s=answered_s,
+            failed=self._failed + self._waiting,
+            forwarded=self._forwarded,
+            took=self._took,
+            cpu_s=time.process_time() - cpu_s,
+        )
+
+    def _connect(self, each: _Connect) -> None:
+        each.begun = time.monotonic()
+        each.sock.connect_ex(self._at)
+        # Over the loopback it is connected by now, unless the server's backlog is full.
+        self._epoll.register(each.sock, select.EPOLLIN if each.send() else select.EPOLLOUT)
+
+    def _look(self, timeout_s: float) -> None:
+        for descriptor, events in self._epoll.poll(timeout_s):
+            each = self._made[descriptor]
+            if events & select.EPOLLOUT:
+                if each.send():
+                    self._epoll.modify(descriptor, select.EPOLLIN)
+                continue
+            try:
+                data = each.sock.recv(_READ_BYTES)
+            except OSError:
+                data = b""
+            each.read += data
+            if not data or is_whole(each.read):
+                self._end(each)
+
+    def _end(self, each: _Connect) -> None:
+        self._epoll.unregister(each.sock)
+        self._waiting -= 1
+        self._took.append(time.monotonic() - each.begun)
+        if not (each.read.startswith(_OK) and is_whole(each.read)):
+            self._failed += 1
+        elif not is_hit(each.read):
+            self._forwarded += 1
+
+
+def run(pipe: Connection, address: str, count: int, *, is_cold: bool = False) -> None:
+    """Say that this process is ready, begin when the parent says so, and send back a `Stormed`."""
+    let_open(count + 100)
+    storm = Storm(address, count, is_cold=is_cold)
+    gc.disable()
+    pipe.send(None)
+    pipe.recv()
+    pipe.send(storm.run())
 
 
 if __name__ == "__main__":

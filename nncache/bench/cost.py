@@ -59,32 +59,19 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """What one server did under one kind of load for some seconds.
+    """What one server did under one kind of load for some seconds."""
 
-    Attributes:
-        what: was asked, and how.
-        size: of what grows; 0 where nothing does.
-        number: of the round; those of one number were measured one right after the other.
-        requests: answered while CPU was measured; of growth on nncache those from memory alone.
-        failed: lost connections, timeouts and replies of another status.
-        cpu_s: of the server.
-        namenode_cpu_s: of the NameNode meanwhile.
-        p50_s: of a request, where the clients measure it.
-        misses: share of the requests that reached the NameNode, where that is counted.
-        entries: that it held at the end; 0 where it does not say.
-    """
-
-    what: str
+    what: str  # was asked, and how
     server: str
-    requests: int
-    failed: int
-    cpu_s: float
-    namenode_cpu_s: float = 0.0
-    p50_s: float = 0.0
-    size: int = 0
-    number: int = 0
-    misses: float = 0.0
-    entries: int = 0
+    requests: int  # answered while CPU was measured; of growth on nncache those from memory alone
+    failed: int  # lost connections, timeouts and replies of another status
+    cpu_s: float  # of the server
+    namenode_cpu_s: float = 0.0  # of the NameNode meanwhile
+    p50_s: float = 0.0  # of a request, where the clients measure it
+    size: int = 0  # of what grows; 0 where nothing does
+    number: int = 0  # of the round; those of one number were measured one right after the other
+    misses: float = 0.0  # share of the requests that reached the NameNode, where that is counted
+    entries: int = 0  # that it held at the end; 0 where it does not say
 
     @property
     def each_s(self) -> float:

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from nncache.bench.bystander import Watched, observe
 from nncache.bench.changer import Order, Outcome, change
-from nncache.bench.judge.others import FILE
+from nncache.bench.judge.reduction import OTHERS_FILE
 from nncache.bench.namespace import BenchNamespace
 from nncache.bench.polling.clock import boottime, serving_time
 from nncache.bench.polling.collect import collect
@@ -30,8 +30,7 @@ from nncache.bench.shared.plan import Plan
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster
 
-WARM_UP_SHARES: Final = (0.1, 0.3, 1.0)
-"""Of the pollers, one after the other, each for as long."""
+WARM_UP_SHARES: Final = (0.1, 0.3, 1.0)  # of the pollers, one after the other, each for as long
 
 _PATIENCE_S: Final = 600.0
 
@@ -104,18 +103,11 @@ def warm_up_namenode(stand: Stand, show: Show) -> None:
 def run_mode(
     stand: Stand, mode: Mode, show: Show, *, server: AbstractContextManager[Running] | None = None
 ) -> None:
-    """Run one mode and leave its tables.
-
-    Args:
-        stand: what all modes share.
-        mode: which.
-        show: called with what goes on.
-        server: polled instead of the mode's own.
+    """Run one mode, with `server` in place of its own if one is given, and leave its tables.
 
     Raises:
         RefusedChangesError: the NameNode did not make some changes.
         OSError: the changer has ended before its time.
-        testbed.TestbedError: a server does not start.
     """
     settings, directory = stand.settings, stand.settings.directory / mode
     directory.mkdir(parents=True, exist_ok=True)
@@ -158,7 +150,7 @@ def run_mode(
         ]
     _write_counters(rows, outcome, directory)
     if others:
-        tables.write(others, tables.OTHERS, directory / FILE)
+        tables.write(others, tables.OTHERS, directory / OTHERS_FILE)
     if outcome.refused:
         raise RefusedChangesError(
             f"{len(outcome.refused)} of {outcome.changes} changes were refused; the first: {outcome.refused[0]}"

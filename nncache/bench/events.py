@@ -1,6 +1,6 @@
 """What pollers and NameNodes see of a cold start, a restart, an outage and a failover: `make bench-events`.
 
-Starts a pair of NameNodes, ZooKeeper, publisher and proxy; polls without a pause; leaves picture, figures and a page.
+Starts a pair of NameNodes, ZooKeeper, publisher and proxy, and polls without a pause.
 """
 
 import asyncio
@@ -12,12 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
 import click
-import msgspec
 import pyarrow as pa
 import uvloop
 from matplotlib import rc_context
@@ -29,11 +27,9 @@ from nncache.bench.pollers import request_of, schedule_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
-from nncache.bench.report.canvas import COLOURS, STYLE, as_png, tinted
-from nncache.bench.report.charts import KINDS, SHADES
-from nncache.bench.run import machine
+from nncache.bench.report.charts import COLOURS, KINDS, SHADES, STYLE, legend_of, tinted
 from nncache.bench.servers.counters import NameNodeAt, sample
-from nncache.bench.shared.driver import at_once, cluster, hdfs_of, quantile
+from nncache.bench.shared.driver import Figure, Result, at_once, benchmark, cluster, hdfs_of, quantile
 from nncache.bench.shared.tables import POLLS
 from nncache.hadoop.errors import HadoopError
 from nncache.invalidation.filters.definition import Filter
@@ -48,8 +44,7 @@ QUIET_S: Final = 15.0
 OUTAGE_S: Final = 10.0
 WARM_UP_S: Final = 15.0
 """Of polls to the NameNode itself before anything counts: its JVM compiles what is hot."""
-GIVE_UP_S: Final = 10.0
-"""A poll without a reply for so long has failed."""
+GIVE_UP_S: Final = 10.0  # A poll without a reply for so long has failed
 _LEAD_S: Final = 0.5
 
 MEMORY: Final = "from memory"
@@ -79,22 +74,17 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """A whole run, second by second.
-
-    Attributes:
-        polls: that were due in each second, by outcome.
-        p99_s: in each second the time within which 99 % of those with a reply had it; 0 if none had.
-        calls: (until, calls a second since the time before, by name) of the NameNodes together.
-        events: in order.
-    """
+    """A whole run, second by second."""
 
     pollers: int
     period_s: float
     date: str
-    polls: tuple[Mapping[str, int], ...]
+    polls: tuple[Mapping[str, int], ...]  # that were due in each second, by outcome
+    # in each second the time within which 99 % of those with a reply had it; 0 if none had
     p99_s: tuple[float, ...]
+    # (until, calls a second since the time before, by name) of the NameNodes together
     calls: tuple[tuple[float, Mapping[str, float]], ...]
-    events: tuple[Event, ...] = ()
+    events: tuple[Event, ...] = ()  # in order
 
     def count(self, *outcomes: str) -> int:
         """Return how many polls ended so; all without an outcome."""
@@ -108,17 +98,14 @@ class Course:
         return f"{what}: of {self.count():,} polls {memory:,} were answered from memory, {failed:,} failed"
 
 
-@click.command(context_settings={"show_default": True})
+@benchmark("bench-events")
 @click.option(
     "--pollers", default=200, type=click.IntRange(1), help="Each has a path and a connection of its own."
 )
 @click.option(
     "--period", default=0.5, type=click.FloatRange(min=0, min_open=True), help="Seconds between two polls."
 )
-@click.option(
-    "--out", default="build/bench-events", type=click.Path(path_type=Path), help="Directory of the results."
-)
-def main(pollers: int, period: float, out: Path) -> None:
+def main(pollers: int, period: float) -> Result:
     """Show what pollers see of a cold start, a restart of the proxy, an outage of ZooKeeper and a failover."""
     with ExitStack() as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         hadoop = running.enter_context(cluster(ha=True, with_zookeeper=True))
@@ -130,22 +117,8 @@ def main(pollers: int, period: float, out: Path) -> None:
         proxy = running.enter_context(Proxy(*flags))
         proxy.await_gate()
         course = runner.run(observe(hadoop, proxy, pollers, period))
-    write(course, out)
-    click.echo(f"picture: {out / 'events.png'}")
-
-
-def write(course: Course, out: Path) -> None:
-    """Leave picture, figures and a page of a run in a directory, which is made if it is missing."""
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "events.json").write_bytes(msgspec.json.format(msgspec.json.encode(course)) + b"\n")
-    (out / "events.png").write_bytes(as_png(draw(course)))
-    how = (
-        f"{course.pollers:,} pollers, each every {course.period_s:g} s; {CHANGES_PER_S:g} changes of files a second; "
-        f"{course.date}. Run it again with `make bench-events`; all figures are in [events.json](events.json)."
-    )
-    host = "\n".join(f"- {name}: {value}" for name, value in machine().items())
-    parts = (f"# {course.finding}", f"![{course.finding}](events.png)", CAPTION, how, host)
-    (out / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    figures = [Figure(f"polls: {each}", course.count(each)) for each in OUTCOMES]
+    return Result(figures=figures, table=[course.finding], rounds=[course], chart=draw(course))
 
 
 def by_second(
@@ -202,12 +175,9 @@ def draw(course: Course) -> Chart:
     slowest.set_title("How long 99 % of the answers take at most", size=16)
     seconds = list(range(len(course.polls)))
     bars = {outcome: [each[outcome] for each in course.polls] for outcome in OUTCOMES}
-    _stack(
-        polls, seconds, [1.0] * len(seconds), list(bars.values()), [_COLOURS[outcome] for outcome in OUTCOMES]
-    )
+    _stack(polls, seconds, [1.0] * len(seconds), list(bars.values()), list(_COLOURS.values()))
     polls.set_ylabel("polls per second")
-    handles = [Patch(color=_COLOURS[outcome], label=outcome) for outcome in OUTCOMES]
-    polls.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), labelcolor="#333333")
+    legend_of(polls, {}, *(Patch(color=_COLOURS[outcome], label=outcome) for outcome in OUTCOMES))
     ends = [until for until, _ in course.calls]
     starts = [0.0, *ends][: len(ends)]
     widths = [end - start for start, end in zip(starts, ends, strict=True)]
@@ -215,10 +185,7 @@ def draw(course: Course) -> Chart:
     known = [[_calls_of(kind, each) for _, each in course.calls] for kind in KINDS]
     _stack(calls, starts, widths, known, colours)
     calls.set_ylabel("calls per second")
-    handles = [Patch(color=colour, label=what) for colour, what in zip(colours, KINDS.values(), strict=True)]
-    calls.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), labelcolor="#333333", labelspacing=0.8
-    )
+    legend_of(calls, dict(zip(KINDS.values(), SHADES, strict=True)))
     slowest.bar(seconds, course.p99_s, width=1, align="edge", color="#555555")
     where = "seconds since the first poll, to a proxy whose cache is empty"
     slowest.set(ylabel="seconds", xlabel=where, ylim=(0, None))
@@ -237,12 +204,11 @@ def draw(course: Course) -> Chart:
     return chart
 
 
+_Numbers = Sequence[float]
+
+
 def _stack(
-    axes: Axes,
-    at: Sequence[float],
-    widths: Sequence[float],
-    parts: Sequence[Sequence[float]],
-    colours: Sequence[Any],
+    axes: Axes, at: _Numbers, widths: _Numbers, parts: Sequence[_Numbers], colours: Sequence[Any]
 ) -> None:
     """Draw bars, each part upon those before."""
     below = [0.0] * len(at)

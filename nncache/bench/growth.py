@@ -50,8 +50,7 @@ class Growth(StrEnum):
 class HitPath(StrEnum):
     """How a request is answered from memory."""
 
-    KNOWN = "repeated"
-    """By its bytes: the same head has been answered before."""
+    KNOWN = "repeated"  # by its bytes: the same head has been answered before
     PARSED = "parsed"
     """By its meaning: a field of its own in each makes it another head, which is read, answered and remembered."""
 
@@ -65,8 +64,7 @@ SIZES: Final = {
 }
 MAX_GROWTH: Final = {Growth.FILTERS: 1.1, Growth.ENTRIES: 1.1, Growth.CALLERS: 1.1}
 """CPU for each hit at any size, by that at the smallest; these are also measured with heads that are parsed."""
-MAX_MISSES: Final = 0.001
-"""Of the requests: beyond it, something else than hits is measured."""
+MAX_MISSES: Final = 0.001  # of the requests: beyond it, something else than hits is measured
 
 ROOT: Final = "/bench-growth"
 DIRECTORIES: Final = 10
@@ -75,8 +73,7 @@ PATHS: Final = 1_000
 MOST_PATHS: Final = 10_000
 CONNECTIONS: Final = 64
 """Where these do not grow."""
-FILLERS: Final = 64
-"""Connections that fill a cache."""
+FILLERS: Final = 64  # connections that fill a cache
 AT_ONCE: Final = 2_000
 """Connections that are begun at a time, fewer than the kernel holds for a listener: it drops what is more, and the
 clients try again only after seconds."""
@@ -319,9 +316,6 @@ def fill(subject: Subject) -> None:
     """Have it keep as many replies as its size says, and wait until those who asked have gone.
 
     What it did not keep is asked for again: on a machine that stands still its gate is closed for a moment.
-
-    Raises:
-        StartError: it keeps fewer.
     """
     until = time.monotonic() + _FILLED_S
     while True:

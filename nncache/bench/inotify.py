@@ -47,21 +47,15 @@ from nncache.testbed.daemon import Publisher
 
 PARTS: Final = ("starts", "delivery", "catch-up", "overload")
 
-MAX_START_S: Final = 5.0
-"""With 5,000 filters in HDFS and nothing in ZooKeeper, until all are in force."""
-MAX_RESTART_S: Final = 2.0
-"""With nothing changed, until all are in force again."""
+MAX_START_S: Final = 5.0  # with 5,000 filters in HDFS and nothing in ZooKeeper, until all are in force
+MAX_RESTART_S: Final = 2.0  # with nothing changed, until all are in force again
 MAX_P50_S: Final = 0.03
 MAX_P99_S: Final = 0.25
 """From the NameNode's acknowledgement of a change until a subscriber has its event."""
-MIN_EDITS_PER_CPU_S: Final = 50_000
-"""Through the globs of all filters."""
-MAX_GROWN_MIB: Final = 64.0
-"""Of resident memory, by a flood."""
-MAX_NORMAL_S: Final = 5.0
-"""After a flood, until events come as before it."""
-MAX_QUIET_P99_S: Final = 1.0
-"""Of a tenant within its limit, meanwhile."""
+MIN_EDITS_PER_CPU_S: Final = 50_000  # through the globs of all filters
+MAX_GROWN_MIB: Final = 64.0  # of resident memory, by a flood
+MAX_NORMAL_S: Final = 5.0  # after a flood, until events come as before it
+MAX_QUIET_P99_S: Final = 1.0  # of a tenant within its limit, meanwhile
 
 DEPTH: Final = 20
 """Directories that one call makes, each an edit: so one process makes thousands of edits a second."""
@@ -72,8 +66,7 @@ LOUD: Final = "loud"
 QUIET: Final = "quiet"
 WRITES_PER_S: Final = 20.0
 """The publisher's limit of ZooKeeper transactions, and here also that of each filter's events."""
-TIMES: Final = 20
-"""So many times that limit the flood has."""
+TIMES: Final = 20  # so many times that limit the flood has
 QUIET_PER_S: Final = 2.0
 BEFORE_S: Final = 15.0
 AFTER_S: Final = 15.0
@@ -216,32 +209,29 @@ def delivery(cluster: Cluster, publisher: Publisher, names: list[str], seconds: 
         took_s = time.monotonic() - began
         after = _await_published(publisher, max(created_in(cluster).values()))
         time.sleep(_SETTLE_S)
-        cpu_s, namenode_s = (
-            use_of(publisher_pid)[0] - cpu_before_s,
-            use_of(namenode_pid)[0] - namenode_before_s,
-        )
+        cpu_s = use_of(publisher_pid)[0] - cpu_before_s
+        namenode_s = use_of(namenode_pid)[0] - namenode_before_s
         received: dict[str, list[Received]] = answer_of(subscribers, None, _READY_S)
     seen = {each.path: each.at for some in received.values() for each in some}
     delays_s = [max(0.0, seen[path] - at) for path, at in made.items() if path in seen]
-    matched, coverage, writes = (
-        grown(f"publisher_{name}_total", before, after)
-        for name in ("events_matched", "coverage_records", "writes")
-    )
+    counted = ("events_matched", "coverage_records", "writes")
+    matched, coverage, writes = (grown(f"publisher_{name}_total", before, after) for name in counted)
+    of_what = f"{matched:.0f} events and {coverage:.0f} records of coverage"
+
+    def a_second(metric: str) -> float:
+        return grown(metric, before, after) / took_s
+
     return [
-        Figure(f"events to {len(names)} subscribers", len(made)),
+        Figure(f"events to {len(received)} subscribers", len(made)),
         none_of("events that are lost", len(made) - len(delays_s)),
         Figure("events, p50 after the acknowledgement", quantile(delays_s, 0.5), "s", most=MAX_P50_S),
         Figure("events, p99 after the acknowledgement", quantile(delays_s, 0.99), "s", most=MAX_P99_S),
-        Figure(
-            f"writes to ZooKeeper for {matched:.0f} events and {coverage:.0f} records of coverage",
-            writes,
-            most=matched + coverage,
-        ),
-        Figure("edits beside", grown(_TXID, before, after) / took_s, "a second"),
-        Figure("polls of the edits", grown("channel_polls_total", before, after) / took_s, "a second"),
+        Figure(f"writes to ZooKeeper for {of_what}", writes, most=matched + coverage),
+        Figure("edits beside", a_second(_TXID), "a second"),
+        Figure("polls of the edits", a_second("channel_polls_total"), "a second"),
         Figure(
             "of a core of the NameNode, as the publisher estimates what its polls take",
-            grown("channel_poll_charged_seconds_total", before, after) / took_s,
+            a_second("channel_poll_charged_seconds_total"),
         ),
         Figure("cores that the NameNode took in all", namenode_s / took_s),
         Figure("cores that the publisher took", cpu_s / took_s),
@@ -412,19 +402,10 @@ def make(
     directory: str = "/team",
     beside_per_s: float = 0.0,
 ) -> None:
-    """Make edits for so long, from when the parent says so; send when each path that is noted was acknowledged.
+    """Make edits for so many seconds, from when the parent says so; send when each path that is noted was acknowledged.
 
-    That is by CLOCK_MONOTONIC, which all processes share.
-
-    Args:
-        pipe: to the parent.
-        http: address of the NameNode.
-        user: that makes them.
-        seconds: for which it does.
-        per_s: paths a second that are noted.
-        places: directories among which these are spread.
-        directory: above them.
-        beside_per_s: edits a second beside, of paths that match no filter.
+    That is by CLOCK_MONOTONIC, which all processes share. Noted are `per_s` paths a second, spread among so many
+    places below the directory; `beside_per_s` edits a second are made beside, of paths that match no filter.
     """
     acknowledged: dict[str, float] = {}
     below = "/".join(f"d{level:02}" for level in range(DEPTH - 1))
@@ -499,9 +480,8 @@ def _cluster(*filters: Filter) -> Iterator[Cluster]:
     """Start a cluster with these filters."""
     with ExitStack() as running:
         cluster = running.enter_context(bench_cluster(with_zookeeper=True))
-        file = (
-            Path(running.enter_context(tempfile.TemporaryDirectory(prefix="nncache-bench-"))) / "filters.toml"
-        )
+        place = running.enter_context(tempfile.TemporaryDirectory(prefix="nncache-bench-"))
+        file = Path(place) / "filters.toml"
         file.write_text(encode_filters(filters), encoding="utf-8")
         program = str(Path(sys.executable).with_name("nncache"))
         apply = (program, "filters", "apply", str(file), "--filters-path", _FILTERS_PATH)

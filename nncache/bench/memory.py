@@ -4,7 +4,7 @@
 proxy's own cache, flights, reads and fast path; the NameNode's answers are made here. Every status is fetched once and
 served once from memory, so that the answer to a repeated request is held as well. Half of the paths are missing, half
 are files. A pause is the CPU time of one turn of the event loop, so that it does not depend on what else the machine
-does; the wall time is printed beside it.
+does.
 """
 
 import asyncio
@@ -138,21 +138,18 @@ async def keep_covered(cache: MetadataCache) -> None:
 
 
 class Turns:
-    """The longest turn of the event loop, in CPU time of its thread and by the wall clock."""
+    """The longest turn of the event loop, in CPU time of its thread."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._cpu_s = time.thread_time()
-        self._wall_s = time.perf_counter()
-        self.longest_cpu_s = 0.0
-        self.longest_wall_s = 0.0
+        self.longest_s = 0.0
         self._next = self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        cpu_s, wall_s = time.thread_time(), time.perf_counter()
-        self.longest_cpu_s = max(self.longest_cpu_s, cpu_s - self._cpu_s)
-        self.longest_wall_s = max(self.longest_wall_s, wall_s - self._wall_s)
-        self._cpu_s, self._wall_s = cpu_s, wall_s
+        cpu_s = time.thread_time()
+        self.longest_s = max(self.longest_s, cpu_s - self._cpu_s)
+        self._cpu_s = cpu_s
         self._next = self._loop.call_soon(self._turn)
 
     def stop(self) -> None:
@@ -231,13 +228,13 @@ def resident() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What one shape took; the bytes after filling, the pauses in seconds of CPU and by the wall clock."""
+    """What one shape took; the bytes after filling, the longest pauses in seconds of CPU."""
 
     entries: int
     counted: int
     resident: int
-    filling: tuple[float, float]
-    forgetting: tuple[float, float]
+    filling_s: float
+    forgetting_s: float
     forgetting_took_s: float
     left: int
 
@@ -261,8 +258,8 @@ async def fill(shape: Shape, statuses: int) -> Filled:
             entries=stats.entries,
             counted=stats.bytes,
             resident=taken,
-            filling=(turns.longest_cpu_s, turns.longest_wall_s),
-            forgetting=(forgetting.longest_cpu_s, forgetting.longest_wall_s),
+            filling_s=turns.longest_s,
+            forgetting_s=forgetting.longest_s,
             forgetting_took_s=time.perf_counter() - began,
             left=made.cache.stats(boottime()).bytes,
         )
@@ -287,7 +284,6 @@ def run(pipe: Connection, shape: Shape | None, number: int) -> None:
 def judge(shape: Shape, statuses: int, done: Filled) -> list[Figure]:
     """Judge what one shape took."""
     most = MAX_RESIDENT * max(1.0, statuses / STATUSES) if shape.is_judged_by_size else math.inf
-    (filling_s, filling_wall_s), (forgetting_s, forgetting_wall_s) = done.filling, done.forgetting
     factor = max(done.counted / done.resident, done.resident / done.counted)
     figures = (
         Figure("statuses that are held", done.entries, least=statuses if shape.is_judged_by_size else 0),
@@ -295,10 +291,10 @@ def judge(shape: Shape, statuses: int, done: Filled) -> list[Figure]:
         Figure("counted", done.counted, "bytes"),
         Figure("factor between counted and resident", factor, most=MAX_FACTOR),
         Figure("resident for each status", done.resident / done.entries, "bytes"),
-        Figure("longest turn of the loop while they are filled", filling_s, "s of CPU", most=MAX_FILLING_S),
-        Figure("the same by the wall clock", filling_wall_s, "s"),
-        Figure("longest turn while they are forgotten", forgetting_s, "s of CPU", most=MAX_FORGETTING_S),
-        Figure("the same by the wall clock", forgetting_wall_s, "s"),
+        Figure(
+            "longest turn of the loop while they are filled", done.filling_s, "s of CPU", most=MAX_FILLING_S
+        ),
+        Figure("longest turn while they are forgotten", done.forgetting_s, "s of CPU", most=MAX_FORGETTING_S),
         Figure("forgotten after", done.forgetting_took_s, "s"),
         Figure("left of the bytes counted", done.left / done.counted, most=MAX_LEFT),
     )

@@ -32,8 +32,7 @@ from nncache.testbed.daemon import OwnDataNode, OwnNameNode
 from nncache.testbed.spec import own_user
 from nncache.testbed.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 
-SIZES: Final = ((1, 1), (1, 3), (3, 1), (3, 3))
-"""Servers of ZooKeeper, and NameNodes."""
+SIZES: Final = ((1, 1), (1, 3), (3, 1), (3, 3))  # servers of ZooKeeper, and NameNodes
 
 LISTED: Final = 100_000
 _PER_DIRECTORY: Final = 1_000
@@ -60,30 +59,22 @@ def _served(servers: Sequence[ZooKeeper], namenodes: int, root: str = DEFAULT_RO
     addresses = [server.address for server in servers]
     began = time.monotonic()
     with ExitStack() as running:
-        programs = [
-            running.enter_context(
-                OwnNameNode(
-                    *(
-                        "--zookeeper",
-                        ",".join(addresses[number % len(addresses) :] + addresses[: number % len(addresses)]),
-                    ),
-                    *("--zookeeper-root", root),
-                )
+        programs = list[OwnNameNode]()
+        for number in range(namenodes):
+            turned = addresses[number % len(addresses) :] + addresses[: number % len(addresses)]
+            programs.append(
+                running.enter_context(OwnNameNode("--zookeeper", ",".join(turned), "--zookeeper-root", root))
             )
-            for number in range(namenodes)
-        ]
         took = time.monotonic() - began
-        datanode = running.enter_context(
-            OwnDataNode("--zookeeper", ",".join(addresses), "--zookeeper-root", root)
-        )
+        where = ("--zookeeper", ",".join(addresses), "--zookeeper-root", root)
+        datanode = running.enter_context(OwnDataNode(*where))
         yield Server(
             name=f"{len(servers)} ZooKeeper, {namenodes} NameNode",
             https=[program.http for program in programs],
             superuser=own_user(),
             processes={
-                "NameNodes": [program.process.running_pid for program in programs],
-                "DataNode": [datanode.process.running_pid],
-                "ZooKeeper": [server.process.running_pid for server in servers],
+                kind: [each.process.running_pid for each in some]
+                for kind, some in (("NameNodes", programs), ("DataNode", [datanode]), ("ZooKeeper", servers))
             },
             first_answer_s=took,
         )
@@ -95,10 +86,8 @@ def _table(rows: Sequence[Row]) -> list[str]:
     found = [f"| | {' | '.join(servers)} |", "|---" * (len(servers) + 1) + "|"]
     for operation in OPERATIONS:
         cells = [row for row in rows if row.operation == operation]
-        parts = [
-            f"{row.per_s:,.0f}/s, {' + '.join(f'{each:,.0f}' for each in row.cpu_of.values())} µs"
-            for row in cells
-        ]
+        cpu = [" + ".join(f"{each:,.0f}" for each in row.cpu_of.values()) for row in cells]
+        parts = (f"{row.per_s:,.0f}/s, {each} µs" for row, each in zip(cells, cpu, strict=True))
         found.append(f"| {operation} | {' | '.join(parts)} |")
     return found
 
@@ -121,7 +110,7 @@ def _chart(rows: Sequence[Row]) -> Chart:
 # ---- growth ----------------------------------------------------------------------------------------------------------
 
 
-def _file_operations(number: int, parent: int) -> list[Operation]:
+def _file_operations(root: str, number: int, parent: int) -> list[Operation]:
     """Return what a closed file of one block consists of, but for its replica."""
     inode = _FIRST_ID + 2 * number
     block = Block(inode + 1, 1001, 1000, BlockState.COMPLETE)
@@ -130,9 +119,9 @@ def _file_operations(number: int, parent: int) -> list[Operation]:
         mode=0o644, replication=1, block_size=134_217_728, blocks=(block,),
     )  # fmt: skip
     return [
-        Create(layout.inode(inode), encode(made)),
-        Create(layout.entry(parent, made.name), str(inode).encode()),
-        Create(layout.location(block.id), encode(Location(file=inode, targets=()))),
+        Create(root + layout.inode(inode), encode(made)),
+        Create(root + layout.entry(parent, made.name), str(inode).encode()),
+        Create(root + layout.location(block.id), encode(Location(file=inode, targets=()))),
     ]
 
 
@@ -152,17 +141,11 @@ async def _fill(address: str, root: str, http: str, files: int) -> None:
 
         async def work() -> None:
             for batch in batches:
-                operations = [
-                    operation
-                    for number in batch
-                    for operation in _file_operations(
-                        number,
-                        directories[0 if number < LISTED else 1 + (number - LISTED) // _PER_DIRECTORY],
-                    )
-                ]
-                await session.commit(
-                    [Create(root + each.path, each.data) for each in operations if isinstance(each, Create)]
-                )
+                operations = list[Operation]()
+                for number in batch:
+                    place = 0 if number < LISTED else 1 + (number - LISTED) // _PER_DIRECTORY
+                    operations += _file_operations(root, number, directories[place])
+                await session.commit(operations)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(_IN_FLIGHT):
@@ -223,9 +206,8 @@ def main(calls: int, files: int, sizes: int, *, with_hdfs: bool) -> Result:
         for _, namenodes in chosen:
             with _zookeepers(number) as servers, _served(servers, namenodes) as server:
                 rows += asyncio.run(measure(server, calls))
-                figures.append(
-                    Figure(f"{server.name}: seconds to the first answer", server.first_answer_s, "s")
-                )
+                what = f"{server.name}: seconds to the first answer"
+                figures.append(Figure(what, server.first_answer_s, "s"))
     if files:
         figures += _grown(files)
     table = [*_table(rows), "CPU: " + " + ".join(rows[-1].cpu_of) + " (HDFS: all)"] if rows else []

@@ -52,23 +52,15 @@ def is_hit(reply: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polled:
-    """What the polls saw; moments on the monotonic clock that all processes share.
+    """What the polls saw; moments on the monotonic clock that all processes share."""
 
-    Attributes:
-        due: when each answered poll was due.
-        took_s: how long after that its answer was there.
-        late_s: of that, how late it was sent because this process was late.
-        failed: polls with another answer than a status, and those that never had one.
-        forwarded: answers that did not come from memory.
-        cpu_s: of this process.
-    """
-
-    due: Sequence[float] = field(default_factory=list)
-    took_s: Sequence[float] = field(default_factory=list)
+    due: Sequence[float] = field(default_factory=list)  # when each answered poll was due
+    took_s: Sequence[float] = field(default_factory=list)  # how long after that its answer was there
+    # of that, how late it was sent because this process was late
     late_s: Sequence[float] = field(default_factory=list)
-    failed: int = 0
-    forwarded: int = 0
-    cpu_s: float = 0.0
+    failed: int = 0  # polls with another answer than a status, and those that never had one
+    forwarded: int = 0  # answers that did not come from memory
+    cpu_s: float = 0.0  # of this process
 
     def took_between(self, begin: float, end: float) -> list[float]:
         """Return how long the polls took that were due within a window."""

@@ -61,8 +61,7 @@ SERVERS: Final = {
 """The servers that are loaded in each shape, in turn."""
 WITHOUT_A_CACHE: Final = (Shape.FORWARDED, Shape.OUTSIDE, Shape.ALONE)
 """Shapes of which no reply is kept: nginx is measured without a cache."""
-AT_THE_NAMENODE: Final = (*WITHOUT_A_CACHE, Shape.MISS)
-"""Shapes in which each request reaches the NameNode."""
+AT_THE_NAMENODE: Final = (*WITHOUT_A_CACHE, Shape.MISS)  # shapes in which each request reaches the NameNode
 CONNECTIONS: Final = {
     Shape.REPEATED: 64,
     Shape.REPEATED_BY_MANY: 10_000,
@@ -91,8 +90,7 @@ MAX_NAMENODE: Final = 1.1
 """CPU of the NameNode for each call that nncache forwards, by what one of nginx's costs it."""
 MAX_ADDED: Final = 150 / 59
 """What a forwarded call takes longer than one without a proxy, by nginx's: 150 µs were asked for where it took 59."""
-MAX_IDLE_BYTES: Final = 3_100
-"""Half of what one took when all of them were aiohttp's: 6,223."""
+MAX_IDLE_BYTES: Final = 3_100  # half of what one took when all of them were aiohttp's: 6,223
 IDLE: Final = "an idle connection after a few requests"
 IDLE_CONNECTIONS: Final = 5_000
 
@@ -148,12 +146,8 @@ def main(seconds: int, rounds: int, warm_up: int, only: str) -> Result:
             often = 10 if shape in (Shape.REPEATED, Shape.REPEATED_BY_MANY) else 5
             targets = forwarded if shape in WITHOUT_A_CACHE else cached
             found += _rounds(shape, [targets[name] for name in SERVERS[shape]], rounds or often, seconds)
-    return Result(
-        figures=judge(found, idle_bytes),
-        table=table(found),
-        rounds=found,
-        chart=draw(found) if found else None,
-    )
+    chart = draw(found) if found else None
+    return Result(figures=judge(found, idle_bytes), table=table(found), rounds=found, chart=chart)
 
 
 def judge(rounds: Sequence[Round], idle_bytes: Mapping[Name, float]) -> list[Figure]:
@@ -268,9 +262,6 @@ class Idle:
     namenode: float = 0.0
 
 
-_NOTHING: Final = Idle()
-
-
 def measure_idle(targets: Collection[Target], seconds: float) -> dict[Name, Idle]:
     """Return what each takes for so long without load, all at the same time."""
     begun, before = time.monotonic(), [(each.cpu_s(), use_of(each.namenode_pid)[0]) for each in targets]
@@ -282,7 +273,7 @@ def measure_idle(targets: Collection[Target], seconds: float) -> dict[Name, Idle
     }
 
 
-def measure(shape: Shape, target: Target, seconds: int, idle: Idle = _NOTHING, number: int = 0) -> Round:
+def measure(shape: Shape, target: Target, seconds: int, idle: Idle = Idle(), number: int = 0) -> Round:
     """Load a server; return what it did, and what that cost beyond what it takes without load."""
     before, begun = (target.cpu_s(), use_of(target.namenode_pid)[0]), time.monotonic()
     load = _with_a_connection_each if shape in _FIRST_LINES else _with_wrk

@@ -31,8 +31,7 @@ from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.programs import find_program
 
-NAMENODE_JVM: Final = ("-Xms4g", "-Xmx4g")
-"""Room for the buffers of 10,000 kept connections."""
+NAMENODE_JVM: Final = ("-Xms4g", "-Xmx4g")  # room for the buffers of 10,000 kept connections
 
 GROUPS: Final = "hadoop.user.group.static.mapping.overrides"
 """Says which groups the callers are in. Else the NameNode asks the operating system (it starts a process) about each
@@ -51,7 +50,7 @@ def run(settings: RunSettings) -> tuple[str, bool]:
             if settings.jvm_warm_up_s:
                 warm_up_namenode(stand, _show)
             for each in runs:
-                _show(f"poll period {each.workload.real_period_s:g} s")
+                _show(f"poll period {each.workload.period_s:g} s")
                 for mode in each.modes:
                     run_mode(replace(stand, settings=each), mode, _show)
         info = _info(settings, spark)
@@ -73,7 +72,7 @@ def _show(what: str) -> None:
 def _figures(spark: SparkSession, settings: RunSettings) -> tuple[ModeFigures, ...]:
     _show("judging")
     times = {"duration_s": settings.duration_s, "bound_s": settings.bound_s}
-    period_s = settings.workload.real_period_s
+    period_s = settings.workload.period_s
     return tuple(
         reduce(spark, settings.directory / mode, mode, period_s=period_s, **times) for mode in settings.modes
     )
@@ -99,7 +98,7 @@ def _info(settings: RunSettings, spark: SparkSession) -> RunInfo:
         date=dt.datetime.now(dt.UTC).date().isoformat(),
         seed=settings.seed,
         workload=msgspec.to_builtins(settings.workload),
-        period_s=settings.workload.real_period_s,
+        period_s=settings.workload.period_s,
         duration_s=settings.duration_s,
         warm_up_s=settings.warm_up_s,
         modes=tuple(settings.modes),

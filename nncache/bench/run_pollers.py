@@ -69,9 +69,6 @@ def _modes(_: click.Context, __: click.Parameter, value: str) -> tuple[Mode, ...
     callback=_periods,
     help="Other seconds between two polls, such as 1,30: direct and nncache are run at each for a short time.",
 )
-@click.option(
-    "--time-factor", type=click.FloatRange(min=0, min_open=True), help="Shortens the workload's times."
-)
 @click.option("--duration", default=60.0, type=click.FloatRange(min=1), help="Measured seconds of each mode.")
 @click.option(
     "--warm-up", type=click.FloatRange(min=0), help="Seconds before; two periods, at least 10, if not given."
@@ -117,7 +114,6 @@ def main(  # noqa: PLR0913 - one for each option
     pollers: int | None,
     period: float | None,
     also_periods_s: tuple[float, ...],
-    time_factor: float | None,
     duration: float,
     warm_up: float | None,
     jvm_warm_up: float,
@@ -136,7 +132,7 @@ def main(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Poll a real NameNode as thousands of clients do: directly, through nncache, through nginx."""
     try:
-        workload = _workload(workload_name, pollers, period, time_factor)
+        workload = _workload(workload_name, pollers, period)
     except WorkloadError as exc:
         raise click.UsageError(str(exc)) from exc
     if Mode.WAITING in modes and workload.paths_per_poller > 1:
@@ -152,13 +148,13 @@ def main(  # noqa: PLR0913 - one for each option
             find_program("nginx")
         except MissingToolError as exc:
             raise click.UsageError(f"{exc} (or leave it out: --modes direct,nncache)") from exc
-    today = dt.datetime.now(dt.UTC).date()
+    today, variant = dt.datetime.now(dt.UTC).date(), "" if edits_source == INOTIFY else f"-{edits_source}"
     settings = RunSettings(
         workload=workload,
         seed=seed,
         modes=modes,
         duration_s=duration,
-        warm_up_s=warm_up_for(workload.real_period_s) if warm_up is None else warm_up,
+        warm_up_s=warm_up_for(workload.period_s) if warm_up is None else warm_up,
         jvm_warm_up_s=jvm_warm_up,
         channel=Channel(channel),
         edits_source=edits_source,
@@ -166,7 +162,7 @@ def main(  # noqa: PLR0913 - one for each option
         bound_s=_MAX_STALENESS_S,
         hadoop=hadoop,
         master=master,
-        directory=out or RESULTS / f"{today}-{workload.name}{_variant(edits_source)}",
+        directory=out or RESULTS / f"{today}-{workload.name}{variant}",
         root=root,
         elsewhere=elsewhere,
         also_periods_s=also_periods_s,
@@ -182,10 +178,6 @@ def main(  # noqa: PLR0913 - one for each option
     sys.exit(0 if is_enough else _SHORTFALL)
 
 
-def _variant(edits_source: str) -> str:
-    return "" if edits_source == INOTIFY else f"-{edits_source}"
-
-
 def _elsewhere(
     namenode: str | None, proxy: str | None, superuser: str, modes: tuple[Mode, ...]
 ) -> Elsewhere | None:
@@ -197,22 +189,17 @@ def _elsewhere(
         return None
     ours = (Mode.NNCACHE, Mode.WAITING)
     if Mode.NGINX in modes or (proxy is None and not set(modes).isdisjoint(ours)):
-        raise click.UsageError(
-            "with --namenode, use --modes direct, or --modes direct,nncache,waiting and --nncache"
-        )
+        said = "with --namenode, use --modes direct, or --modes direct,nncache,waiting and --nncache"
+        raise click.UsageError(said)
     servers = {} if proxy is None else dict.fromkeys(ours, proxy)
     return Elsewhere(namenode=namenode, superuser=superuser, servers=servers)
 
 
-def _workload(name: str, pollers: int | None, period_s: float | None, time_factor: float | None) -> Workload:
+def _workload(name: str, pollers: int | None, period_s: float | None) -> Workload:
     workload = load(name)
     if pollers is not None:
         workload = workload.scaled(pollers=pollers)
-    if period_s is not None:
-        workload = replace(workload, period_s=period_s)
-    if time_factor is not None:
-        workload = replace(workload, time_factor=time_factor)
-    return workload
+    return workload if period_s is None else replace(workload, period_s=period_s)
 
 
 if __name__ == "__main__":

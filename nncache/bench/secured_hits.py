@@ -52,20 +52,14 @@ _GLOB: Final = f"{ROOT}/*"
 
 @dataclass(frozen=True, slots=True)
 class AuthMethod:
-    """One way of asking.
-
-    Attributes:
-        pid: of the server whose CPU counts.
-        query: what stands behind the operation.
-        cookie: name and value; "": none.
-    """
+    """One way of asking."""
 
     name: str
     address: str
-    pid: int
+    pid: int  # of the server whose CPU counts
     scheme: str = "http"
-    query: str = ""
-    cookie: str = ""
+    query: str = ""  # what stands behind the operation
+    cookie: str = ""  # name and value; "": none
 
     @property
     def script(self) -> str:

@@ -10,11 +10,8 @@ from nncache.bench.shared.plan import ROOT
 from nncache.bench.shared.workload import Workload
 from nncache.invalidation.settings import INOTIFY
 
-WARM_UP_S: Final = 10.0
-"""Seconds of polls before a mode is measured, if two polls fit into them."""
-
-ALSO_S: Final = 30.0
-"""Measured seconds at each further poll period, if two polls fit into them."""
+WARM_UP_S: Final = 10.0  # seconds of polls before a mode is measured, if two polls fit into them
+ALSO_S: Final = 30.0  # measured seconds at each further poll period, if two polls fit into them
 
 
 def warm_up_for(period_s: float) -> float:
@@ -38,58 +35,39 @@ NOT_BY_PERIOD: Final = frozenset({Mode.WAITING, Mode.NGINX, Mode.UNPOLLED})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elsewhere:
-    """A cluster of one's own, instead of one that the run starts.
+    """A cluster of one's own, instead of one that the run starts."""
 
-    Attributes:
-        namenode: "host:port" of its active NameNode's WebHDFS.
-        superuser: makes and changes the files below `RunSettings.root`, which must not exist yet.
-        servers: "host:port" of what stands before it, by mode; their filters must match `root`/*/*/*/*/_SUCCESS*.
-    """
-
-    namenode: str
-    superuser: str
+    namenode: str  # "host:port" of its active NameNode's WebHDFS
+    superuser: str  # makes and changes the files below `RunSettings.root`, which must not exist yet
+    # "host:port" of what stands before it, by mode; their filters must match `root`/*/*/*/*/_SUCCESS*
     servers: dict[Mode, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """One run.
-
-    Attributes:
-        modes: in this order, all against the same NameNode.
-        duration_s: of the measured time of each mode.
-        warm_up_s: polls and changes of each mode before it, which are not counted.
-        jvm_warm_up_s: polls of the NameNode before the first mode: its JVM compiles what is hot.
-        edits_source: from which nncache reads edits, as its setting; of `JOURNALNODES` the cluster has three.
-        nginx_valid_s: for how long nginx keeps an answer.
-        bound_s: the age above which an answer is wrong: the proxy's max_staleness_s.
-        master: of Spark.
-        directory: where tables, charts and report go.
-        root: the directory in HDFS whose children have the modes' files.
-        elsewhere: the cluster, if it is one's own.
-        also_periods_s: other poll periods, at which direct and nncache are run for a short time after that.
-        variant: what is added to the names of the modes' directories in HDFS.
-        lead_s: from the order to poll until the warm-up begins: the tasks read the order and work out their polls.
-    """
+    """One run."""
 
     workload: Workload
     seed: int
-    modes: tuple[Mode, ...]
-    duration_s: float
-    warm_up_s: float
-    jvm_warm_up_s: float
+    modes: tuple[Mode, ...]  # in this order, all against the same NameNode
+    duration_s: float  # of the measured time of each mode
+    warm_up_s: float  # polls and changes of each mode before it, which are not counted
+    jvm_warm_up_s: float  # polls of the NameNode before the first mode: its JVM compiles what is hot
     channel: Channel
-    nginx_valid_s: int
-    bound_s: float
+    nginx_valid_s: int  # for how long nginx keeps an answer
+    bound_s: float  # the age above which an answer is wrong: the proxy's max_staleness_s
     hadoop: str
-    master: str
-    directory: Path
+    master: str  # of Spark
+    directory: Path  # where tables, charts and report go
     command: str
-    root: str = ROOT
-    elsewhere: Elsewhere | None = None
+    root: str = ROOT  # the directory in HDFS whose children have the modes' files
+    elsewhere: Elsewhere | None = None  # the cluster, if it is one's own
+    # other poll periods, at which direct and nncache are run for a short time after that
     also_periods_s: tuple[float, ...] = ()
-    variant: str = ""
+    variant: str = ""  # what is added to the names of the modes' directories in HDFS
+    # from which nncache reads edits, as its setting; of `JOURNALNODES` the cluster has three
     edits_source: str = INOTIFY
+    # from the order to poll until the warm-up begins: the tasks read the order and work out their polls
     lead_s: float = 4.0
 
     def at_period(self, period_s: float) -> "RunSettings":
@@ -97,7 +75,7 @@ class RunSettings:
         name = f"period-{period_s:g}s"
         return replace(
             self,
-            workload=replace(self.workload, period_s=period_s * self.workload.time_factor),
+            workload=replace(self.workload, period_s=period_s),
             modes=tuple(mode for mode in self.modes if mode not in NOT_BY_PERIOD),
             duration_s=max(min(ALSO_S, self.duration_s), 2 * period_s),
             warm_up_s=max(min(WARM_UP_S, self.warm_up_s), 2 * period_s),

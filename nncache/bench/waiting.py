@@ -48,21 +48,16 @@ from nncache.testbed import Cluster
 
 MAX_P99_S: Final = 1.0
 """From the NameNode's acknowledgement of a file to the answer of each client that waits for it; the aim is 0.2 s."""
-MAX_BYTES: Final = 8_192
-"""Of the proxy's memory, for each client that waits, with its connection."""
-MAX_OTHERS_P99_S: Final = 0.1
-"""Of the polls of other clients while those who wait are answered."""
-ANSWER_TIMEOUT_S: Final = 10.0
-"""After the last acknowledgement; those who have no answer then have none."""
+MAX_BYTES: Final = 8_192  # of the proxy's memory, for each client that waits, with its connection
+MAX_OTHERS_P99_S: Final = 0.1  # of the polls of other clients while those who wait are answered
+ANSWER_TIMEOUT_S: Final = 10.0  # after the last acknowledgement; those who have no answer then have none
 
 ROOT: Final = "/bench-waiting"
 GLOB: Final = f"{ROOT}/*/*/_SUCCESS"
 CALLERS: Final = 2
 """Of each path."""
-USERS: Final = 50
-"""In all; a path's callers are some of them."""
-ASKED_PER_S: Final = 1_000
-"""Requests that one process sends in a second: a crowd that comes, not a flood."""
+USERS: Final = 50  # in all; a path's callers are some of them
+ASKED_PER_S: Final = 1_000  # requests that one process sends in a second: a crowd that comes, not a flood
 
 _PROCESSES: Final = 2
 _POLLERS: Final = 8
@@ -78,17 +73,11 @@ _OF_THE_GATE: Final = frozenset({"GetEditsFromTxidNumOps", "RollEditLogNumOps", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """Files that are waited for at once, and when they are made.
+    """Files that are waited for at once, and when they are made."""
 
-    Attributes:
-        name: of the directory.
-        waves: (seconds after the first wave, numbers of the files).
-        what: it is, for people.
-    """
-
-    name: str
-    waves: Sequence[tuple[float, Sequence[int]]]
-    what: str
+    name: str  # of the directory
+    waves: Sequence[tuple[float, Sequence[int]]]  # (seconds after the first wave, numbers of the files)
+    what: str  # it is, for people
 
     @property
     def paths(self) -> int:
@@ -111,9 +100,9 @@ def evenly(paths: int, over_s: float) -> list[tuple[float, Sequence[int]]]:
     return [(number * over_s / paths, (number,)) for number in range(paths)]
 
 
-def in_waves(paths: int, waves: int, every_s: float) -> list[tuple[float, Sequence[int]]]:
-    """Return so many waves of nearly as many files each."""
-    return [(number * every_s, range(number, paths, waves)) for number in range(waves)]
+def in_waves(paths: int) -> list[tuple[float, Sequence[int]]]:
+    """Return waves of nearly as many files each."""
+    return [(number * _WAVE_EVERY_S, range(number, paths, _WAVES)) for number in range(_WAVES)]
 
 
 class _Seen(Rows):
@@ -143,13 +132,10 @@ class _Seen(Rows):
 
 async def _wait_for(pipe: Connection, address: str, series: Series, clients: range) -> None:
     """Have the clients wait; answer the one order, until when to wait, with when each saw its file, and CPU seconds."""
-    asking = (
-        (
-            Poller(client, "", (client % series.paths,), place / ASKED_PER_S),
-            (series.request(client, address),),
-        )
-        for place, client in enumerate(clients)
+    those = (
+        Poller(client, "", (client % series.paths,), at / ASKED_PER_S) for at, client in enumerate(clients)
     )
+    asking = ((poller, (series.request(poller.number, address),)) for poller in those)
     seen, begins_s, cpu_s = _Seen(len(clients)), time.monotonic(), time.process_time()
     times = Times(begins_s=begins_s, ends_s=begins_s + 3_600)
     waiting = Waiting(asking, times, now=time.monotonic, rows=seen, until_found=True)
@@ -190,18 +176,10 @@ class _Proxy:
 
     def waiting(self, stack: ExitStack, series: Series) -> list[Connection]:
         """Have all clients wait for their files, and return when all are held."""
-        pipes = [
-            stack.enter_context(
-                apart(
-                    wait_for,
-                    self.running.address,
-                    series,
-                    range(first, self.clients, _PROCESSES),
-                    ready_s=None,
-                )
-            )
-            for first in range(_PROCESSES)
-        ]
+        all_clients = (range(first, self.clients, _PROCESSES) for first in range(_PROCESSES))
+        address = self.running.address
+        waiting = (apart(wait_for, address, series, clients, ready_s=None) for clients in all_clients)
+        pipes = [stack.enter_context(each) for each in waiting]
         until = time.monotonic() + _TIMEOUT_S
         while (held := self.running.metrics()["nncache_waiters"]) < self.clients:
             if time.monotonic() > until:
@@ -225,11 +203,7 @@ def main(count: int, paths: int, over_s: float, quiet_s: float, channel: str) ->
     let_open(count + 100)
     plan = (
         Series(name="evenly", waves=evenly(paths, over_s), what=f"{paths:,} files in {over_s:g} s"),
-        Series(
-            name="waves",
-            waves=in_waves(paths, _WAVES, _WAVE_EVERY_S),
-            what=f"{_WAVES} waves of {paths / _WAVES:g} files",
-        ),
+        Series(name="waves", waves=in_waves(paths), what=f"{_WAVES} waves of {paths / _WAVES:g} files"),
         Series(name="one", waves=evenly(1, 1.0), what="one file for all"),
     )
     with ExitStack() as running:

@@ -17,10 +17,8 @@ from typing import Final
 from nncache.testbed.errors import TestbedError
 from nncache.testbed.programs import find_program
 
-_TIMEOUT_S: Final = 20.0
-"""After which wrk counts a request as failed."""
-_LONGEST_S: Final = 600
-"""After which a load ends by itself."""
+_TIMEOUT_S: Final = 20.0  # after which wrk counts a request as failed
+_LONGEST_S: Final = 600  # after which a load ends by itself
 _END_S: Final = 60.0
 _COUNTED: Final = re.compile(r"(\d+) requests in ([\d.]+)(m?s|m)")
 _MEDIAN: Final = re.compile(r"50%\s+([\d.]+)(us|ms|s)")
@@ -69,35 +67,22 @@ end
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the clients saw.
-
-    Attributes:
-        failed: lost connections, timeouts and replies of another status than 2xx and 3xx.
-        p50_s: of a request.
-    """
+    """What the clients saw."""
 
     requests: int
-    failed: int
-    p50_s: float
+    failed: int  # lost connections, timeouts and replies of another status than 2xx and 3xx
+    p50_s: float  # of a request
 
 
 class Load:
-    """Load that goes on until the end of the block.
-
-    Attributes:
-        counted: what the clients saw; None before the end.
-    """
+    """Load that goes on until the end of the block."""
 
     def __init__(self) -> None:
-        self.counted: Counted | None = None
+        self.counted: Counted | None = None  # what the clients saw; None before the end
 
 
 def let_open(connections: int) -> None:
-    """Let wrk and the servers have as many connections as they need.
-
-    Raises:
-        TestbedError: the operating system does not allow it.
-    """
+    """Let wrk and the servers have as many connections as they need."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     least = connections * 5 // 4
     if hard != resource.RLIM_INFINITY and hard < least:
@@ -125,11 +110,7 @@ def ask_for(address: str, script: str, *, connections: int, seconds: int, scheme
 
 
 def ask_times(address: str, script: str, *, connections: int, requests: int, within_s: int) -> None:
-    """Ask until so many requests are answered, each with 200 or 404.
-
-    Raises:
-        TestbedError: a reply has another status, or they are not answered in time.
-    """
+    """Ask until so many requests are answered, each with 200 or 404."""
     with _command(address, script + _STOP % requests, connections, within_s) as command:
         done = subprocess.run(command, check=False, capture_output=True, text=True)
     if _COUNTED.search(done.stdout):  # the time was over

@@ -18,8 +18,7 @@ from nncache.testbed import TestbedError
 from nncache.testbed.ending import signals_end_it, wait_for_the_end
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION, SUPPORTED_HADOOP_VERSIONS
 
-FAILED: Final = 1
-"""Exit code when a step did not come true, and when the demo could not run."""
+FAILED: Final = 1  # exit code when a step did not come true, and when the demo could not run
 
 BAD_OPTION: Final = 2
 INTERRUPTED: Final = 130

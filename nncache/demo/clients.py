@@ -15,8 +15,7 @@ from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.filestatus import FileType, parse_file_status
 from nncache.testbed.asker import Asker
 
-BOUND_S: Final = 3.0
-"""The proxy's default `max_staleness_s`: no answer is older, whatever fails."""
+BOUND_S: Final = 3.0  # the proxy's default `max_staleness_s`: no answer is older, whatever fails
 
 INTERVAL_S: Final = 0.01
 """Between two reads of one poller: small beside what is measured, little work for two cores."""
@@ -52,8 +51,7 @@ MISSING: Final = View(404)
 DENIED: Final = View(403)
 EMPTY: Final = View(200, 0)
 
-Expected = Mapping[Question, View]
-"""The right answer to each question."""
+Expected = Mapping[Question, View]  # the right answer to each question
 
 
 class Read(NamedTuple):
@@ -72,22 +70,16 @@ class Read(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """What clients saw of one change.
+    """What clients saw of one change."""
 
-    Attributes:
-        delays_s: of each client that saw the change of its answer: from the acknowledgement to the start of its first
-            read that showed it; 0 when that read began before.
-        wrong: a line for each client whose last answer was wrong.
-        reads: begun after the acknowledgement.
-        oldest_s: from the acknowledgement to the start of the last read with a wrong answer; 0 when there was none.
-        failed: reads without a reply or with a server error, before or after it.
-    """
-
+    # of each client that saw the change of its answer: from the acknowledgement to the start of its first
+    # read that showed it; 0 when that read began before
     delays_s: list[float]
-    wrong: list[str]
-    reads: int
+    wrong: list[str]  # a line for each client whose last answer was wrong
+    reads: int  # begun after the acknowledgement
+    # from the acknowledgement to the start of the last read with a wrong answer; 0 when there was none
     oldest_s: float
-    failed: int
+    failed: int  # reads without a reply or with a server error, before or after it
 
 
 def seen_in_time(title: str, *changes: Observed) -> Step:

@@ -60,8 +60,7 @@ _PARTS: Final = 100
 _LEAST_TRANSACTIONS_A_WRITE: Final = 10
 _AT_ONCE: Final = 8
 _SETTLE_S: Final = 1.0  # for other events and writes that might come
-_RESUME_S: Final = 5.0
-"""How long after an outage answers may take to come from memory again."""
+_RESUME_S: Final = 5.0  # how long after an outage answers may take to come from memory again
 
 _FIND_BY_NAME: Final = """
 import sys, nncache
@@ -341,13 +340,10 @@ def running_light(terminal: Terminal) -> Iterator[Story]:
         make_home(stage)
         http, proxy = stage.namenode_http, stage.proxy
         target = f"/webhdfs/v1{_FIRST_FILE}?op=GETFILESTATUS&user.name="
-        reading, asking = (
-            f"curl -i 'http://{proxy.address}{target}bob'",
-            f"curl 'http://{http}{target}{OWNER}'",
-        )
+        asking = f"curl -i 'http://{proxy.address}{target}bob'"
         of_light = (
-            ("Read through nncache; ask twice and look at Cache-Status:", reading),
-            ("Ask the light NameNode itself:", asking),
+            ("Read through nncache; ask twice and look at Cache-Status:", asking),
+            ("Ask the light NameNode itself:", f"curl 'http://{http}{target}{OWNER}'"),
             ("The proxy's own pages, for a browser:", f"http://{proxy.admin}/"),
         )
         yield Story(changing(stage), of_light, proxy)
@@ -387,6 +383,7 @@ def chapters(system: System) -> tuple[Chapter, ...]:
     """Return the chapters; counts begin now."""
     relay, zookeeper = system.relay, system.zookeeper
     kill, start = partial(_kill_publisher, system), partial(_start_publisher, system)
+    breaking = partial(partial, _breaking, system)
     return (
         Chapter(
             "Waiting for a file",
@@ -412,28 +409,20 @@ def chapters(system: System) -> tuple[Chapter, ...]:
             "The NameNode's RPC port cannot be reached, so the publisher reads no edits. The proxy answers from "
             f"memory only as long as nothing can be older than {BOUND_S:g} s. A file is deleted and written again; "
             "then the cut is mended, and it is deleted once more.",
-            partial(_breaking, system, "cut", relay.cut, relay.restore, "it is cut", "it is mended"),
+            breaking("cut", relay.cut, relay.restore, "it is cut", "it is mended"),
         ),
         Chapter(
             "ZooKeeper is stopped and started again",
             "The same with ZooKeeper: reads go on, from memory for as long as that is safe, then from the NameNode.",
-            partial(
-                _breaking,
-                system,
-                "zookeeper",
-                zookeeper.stop,
-                zookeeper.start_again,
-                "ZooKeeper is away",
-                "ZooKeeper is back",
+            breaking(
+                "zookeeper", zookeeper.stop, zookeeper.start_again, "ZooKeeper is away", "ZooKeeper is back"
             ),
         ),
         Chapter(
             "The publisher is killed and started again",
             "The same with SIGKILL: it cannot close its session, and ZooKeeper takes it for alive until that expires. "
             "Its successor, on the same admin address, continues where the last record ends.",
-            partial(
-                _breaking, system, "publisher", kill, start, "no publisher runs", "the publisher is back"
-            ),
+            breaking("publisher", kill, start, "no publisher runs", "the publisher is back"),
         ),
         Chapter(
             "The books",
@@ -446,11 +435,7 @@ def chapters(system: System) -> tuple[Chapter, ...]:
 
 def hints(system: System) -> tuple[tuple[str, str], ...]:
     """Return what to try on the running system: purpose, and a line to copy."""
-    namenode, zookeeper, admin = (
-        system.cluster.namenodes[0].http,
-        system.zookeeper.address,
-        system.proxy.admin,
-    )
+    namenode, zookeeper, admin = system.namenode_http, system.zookeeper.address, system.proxy.admin
     target = f"/webhdfs/v1{_FIRST_FILE}"
     reading = f"curl -i 'http://{system.proxy.address}{target}?op=GETFILESTATUS&user.name=bob'"
     deleting = f"curl -X DELETE 'http://{namenode}{target}?op=DELETE&user.name={OWNER}'"

@@ -76,21 +76,14 @@ class CallCounter:
 
 @dataclass(kw_only=True)
 class Stage:
-    """A NameNode with a proxy before it, and clients of both.
+    """A NameNode with a proxy before it, and clients of both."""
 
-    Attributes:
-        namenode_http: the NameNode's own address.
-        loop: runs the client of the story's writers.
-        clients: of the proxy, with all reads of the story.
-        own_at_most: calls that nncache may have made by itself.
-    """
-
-    namenode_http: str
+    namenode_http: str  # the NameNode's own address
     superuser: str
     proxy: Proxy
-    loop: asyncio.Runner
-    clients: Clients
-    own_at_most: int = 0
+    loop: asyncio.Runner  # runs the client of the story's writers
+    clients: Clients  # of the proxy, with all reads of the story
+    own_at_most: int = 0  # calls that nncache may have made by itself
 
     def write(
         self, calls: Callable[[WebHdfs], Awaitable[object]], *, user: str = OWNER, through_proxy: bool = False
@@ -107,15 +100,11 @@ class Stage:
 
 @dataclass(kw_only=True)
 class System(Stage):
-    """What runs, and clients of it.
-
-    Attributes:
-        relay: through it publisher and proxy reach the NameNode's RPC port.
-    """
+    """What runs, and clients of it."""
 
     cluster: Cluster
     zookeeper: ZooKeeper
-    relay: Relay
+    relay: Relay  # through it publisher and proxy reach the NameNode's RPC port
     publisher: Publisher | None
     counter: CallCounter
 
@@ -156,13 +145,11 @@ def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
         )
         publisher = None
         if without != "publisher":
-            publisher, what = (
-                Publisher(*flags),
-                "The publisher: reads the NameNode's edits and writes to ZooKeeper",
-            )
+            publisher = Publisher(*flags)
+            what = "The publisher: reads the NameNode's edits and writes to ZooKeeper"
             start(stack, terminal, what, publisher, publisher.await_publishing)
         proxy = Proxy(*flags, *(_DROPS_CHANGES if without == "invalidation" else ()))
-        wait = _no_wait if publisher is None else proxy.await_gate
+        wait = None if publisher is None else proxy.await_gate
         start(stack, terminal, "The proxy: answers clients, and follows ZooKeeper", proxy, wait)
         yield System(
             namenode_http=http,
@@ -180,16 +167,11 @@ def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
 
 @contextmanager
 def started_light(terminal: Terminal) -> Iterator[Stage]:
-    """Start a light cluster and a proxy that follows its edits itself, and stop them when the context ends.
-
-    Raises:
-        TestbedError: something does not start; nothing is left running then.
-    """
+    """Start a light cluster and a proxy that follows its edits itself, and stop them when the context ends."""
     with ExitStack() as stack:
         namenode, superuser = LightCluster(), own_user()
-        start(
-            stack, terminal, "A light cluster: NameNode and DataNode in one process, without Java", namenode
-        )
+        what = "A light cluster: NameNode and DataNode in one process, without Java"
+        start(stack, terminal, what, namenode)
         addresses = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc)
         proxy = Proxy("--nameservice", NAMESERVICE, *addresses, "--user", superuser, "--glob", GLOB)
         what = "The proxy: answers clients, and reads the NameNode's edits itself"
@@ -203,18 +185,15 @@ def started_light(terminal: Terminal) -> Iterator[Stage]:
         )
 
 
-def _no_wait() -> None:
-    """Return at once."""
-
-
 def start(
-    stack: ExitStack, terminal: Terminal, what: str, program: Program, wait: Callable[[], None] = _no_wait
+    stack: ExitStack, terminal: Terminal, what: str, program: Program, wait: Callable[[], None] | None = None
 ) -> None:
     """Start a program of nncache's until the stack ends, show how it is started, and wait until it does its work."""
     with terminal.working(what) as say:
         say(f"$ {typed(*program.typed)}")
         stack.enter_context(program)
-        wait()
+        if wait is not None:
+            wait()
 
 
 def typed(*arguments: str) -> str:
@@ -231,11 +210,4 @@ def output_of(*command: str) -> str:
     Raises:
         subprocess.SubprocessError: it failed, or takes too long.
     """
-    return subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=_COMMAND_TIMEOUT_S,
-        check=True,
-    ).stdout
+    return subprocess.check_output(command, stdin=subprocess.DEVNULL, text=True, timeout=_COMMAND_TIMEOUT_S)

@@ -1,4 +1,8 @@
-"""A real cluster for development, tests, the demo and benchmarks."""
+"""A real cluster for development, tests, the demo and benchmarks.
+
+What goes wrong is a `TestbedError` (errors.py): a `MissingToolError` names the package to install, a `StartError` ends
+with the last lines of the log of the server that ended or was not up in time, and then nothing is left running.
+"""
 
 from nncache.testbed.cluster import Cluster, NameNode
 from nncache.testbed.errors import KerberosError, MissingToolError, StartError, TestbedError

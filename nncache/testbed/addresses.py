@@ -44,11 +44,7 @@ class Addresses:
 
     @classmethod
     def leased(cls, spec: ClusterSpec, ports: PortLease) -> Self:
-        """Take a port for each address that a cluster of this kind has.
-
-        Raises:
-            PortError: a port that was asked for is taken, or none is left.
-        """
+        """Take a port for each address that a cluster of this kind has."""
 
         def take(wanted: int = 0, *, needed: bool = True) -> str:
             return f"{spec.host}:{ports.take(wanted)}" if needed else ""

@@ -11,23 +11,17 @@ from nncache.testbed.readiness import WebAccess
 
 _TIMEOUT_S = 30.0
 
-Fields = Mapping[str, str] | Iterable[tuple[str, str]]
-"""Header fields, in order."""
+Fields = Mapping[str, str] | Iterable[tuple[str, str]]  # header fields, in order
 
 
 @dataclass(frozen=True, slots=True)
 class RawReply:
-    """A reply as it was read, without its message framing.
-
-    Attributes:
-        headers: in order, repeated ones repeated.
-        started_at, ended_at: `time.monotonic()` before the request was sent and after the body was read.
-    """
+    """A reply as it was read, without its message framing."""
 
     status: int
-    headers: tuple[tuple[str, str], ...]
+    headers: tuple[tuple[str, str], ...]  # in order, repeated ones repeated
     body: bytes
-    started_at: float
+    started_at: float  # `time.monotonic()` before the request was sent and after the body was read
     ended_at: float
 
     def header(self, name: str) -> str:

@@ -21,35 +21,23 @@ _HERE = ("localhost", "127.0.0.1")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """A certificate and its key.
+    """A certificate and its key."""
 
-    Attributes:
-        chain: the certificate, as PEM.
-        key: its private key, as PEM, unencrypted, for its owner alone.
-        keystore: both, as PKCS12.
-        subject: its distinguished name (RFC 4514), by which ZooKeeper's ACLs name a client.
-    """
-
-    chain: Path
-    key: Path
-    keystore: Path
-    subject: str
+    chain: Path  # the certificate, as PEM
+    key: Path  # its private key, as PEM, unencrypted, for its owner alone
+    keystore: Path  # both, as PKCS12
+    subject: str  # its distinguished name (RFC 4514), by which ZooKeeper's ACLs name a client
 
 
 class Authority:
-    """A certificate authority. What it issues is trusted by those who read `ca` or `truststore`.
-
-    Attributes:
-        ca: its certificate, as PEM.
-        truststore: the same, as PKCS12 for Java.
-    """
+    """A certificate authority. What it issues is trusted by those who read `ca` or `truststore`."""
 
     def __init__(self, directory: Path) -> None:
         """Read the authority that the directory holds, or make one there."""
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._directory = directory
-        self.ca = directory / "ca.pem"
-        self.truststore = truststore(directory)
+        self.ca = directory / "ca.pem"  # its certificate, as PEM
+        self.truststore = truststore(directory)  # the same, as PKCS12 for Java
         key = directory / "ca.key"
         if self.ca.exists():
             self._authority = trustme.CA.from_pem(self.ca.read_bytes(), key.read_bytes())

@@ -78,24 +78,13 @@ class Cluster:
         self.start_s: dict[str, float] = {}  # what the start took: by server, and "total"
         self._progress = progress
         runtime = java.installed(spec.hadoop_version, progress=progress)
-        self._close = ExitStack()
-        with ExitStack() as undo:
-            undo.callback(self._close.close)
-            self._place = self._close.enter_context(
-                workplace(
-                    runtime,
-                    "cluster",
-                    directory=spec.directory,
-                    user=spec.superuser,
-                    start_timeout_s=spec.start_timeout_s,
-                )
+        with ExitStack() as close:
+            wanted, start_s = spec.directory, spec.start_timeout_s
+            self._place = place = close.enter_context(
+                workplace(runtime, "cluster", directory=wanted, user=self.superuser, start_timeout_s=start_s)
             )
-            self.directory, self.conf_dir, self.logs = (
-                self._place.directory,
-                self._place.conf_dir,
-                self._place.logs,
-            )
-            ports = self._close.enter_context(PortLease())
+            self.directory, self.conf_dir, self.logs = place.directory, place.conf_dir, place.logs
+            ports = close.enter_context(PortLease())
             self.addresses = Addresses.leased(spec, ports)
             write_configuration(self.conf_dir, self._place.data, spec, self.addresses)
             self._trust = Trust(spec, self._place, ports)
@@ -104,15 +93,11 @@ class Cluster:
             self.datanode = self._datanode()
             self.journalnodes = tuple(map(self._journalnode, range(len(self.addresses.journalnodes))))
             self.zookeeper = self._zookeeper()
-            undo.pop_all()
+            self._close = close.pop_all()
 
     @classmethod
     def start(cls, spec: ClusterSpec | None = None, *, progress: Progress = silent) -> Self:
-        """Start a cluster and return it when it takes reads and writes.
-
-        Raises:
-            TestbedError: in any of its kinds; nothing is left running then.
-        """
+        """Start a cluster and return it when it takes reads and writes."""
         cluster = cls(spec or ClusterSpec(), progress=progress)
         try:
             cluster._bring_up()
@@ -185,9 +170,6 @@ class Cluster:
         and forgets it again when the filter of its web server starts
         (ProxyUserAuthenticationFilter.getProxyuserConfiguration hands an empty configuration to ProxyUsers),
         until an administrator has it read once more.
-
-        Raises:
-            StartError: the command failed.
         """
         result = self.dfs_admin("-refreshSuperUserGroupsConfiguration")
         if result.exit_code != 0:
@@ -197,28 +179,17 @@ class Cluster:
         """Make a NameNode of the pair the active one (`hdfs haadmin -transitionToActive --forceactive`).
 
         The one that was active must have gone or be made standby first: nothing here fences it.
-
-        Raises:
-            StartError: the command failed, or the NameNode did not become active.
         """
         self._ha_admin("-transitionToActive", "--forceactive", self.namenodes[index].id)
         namenode = self.namenodes[index]
         namenode.process.await_that(lambda: namenode.state() == "active", "is not active")
 
     def transition_to_standby(self, index: int) -> None:
-        """Make a NameNode of the pair a standby.
-
-        Raises:
-            StartError: the command failed.
-        """
+        """Make a NameNode of the pair a standby."""
         self._ha_admin("-transitionToStandby", self.namenodes[index].id)
 
     def await_writable(self, index: int = 0) -> None:
-        """Wait until a NameNode is out of safe mode and, if there is a DataNode, knows that it lives.
-
-        Raises:
-            StartError: it died, or the time was not enough.
-        """
+        """Wait until a NameNode is out of safe mode and, if there is a DataNode, knows that it lives."""
         namenode = self.namenodes[index]
         namenode.process.await_that(
             lambda: readiness.is_writable(namenode.web, namenode.access), "is still in safe mode"
@@ -299,14 +270,8 @@ class Cluster:
             is_up=lambda: readiness.namenode_is_up(address.http or address.https, address.rpc, access),
             jvm=self.spec.namenode_jvm,
         )
-        return NameNode(
-            id=address.id,
-            http=address.http,
-            https=address.https,
-            rpc=address.rpc,
-            process=process,
-            access=access,
-        )
+        web = {"http": address.http, "https": address.https}
+        return NameNode(id=address.id, rpc=address.rpc, process=process, access=access, **web)
 
     def _datanode(self) -> DataNode | None:
         http, https = self.addresses.datanode_http, self.addresses.datanode_https

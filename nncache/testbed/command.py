@@ -120,11 +120,7 @@ def run_cluster(arguments: list[str]) -> int:
 
 
 def run_until_signal(spec: ClusterSpec) -> None:
-    """Start a cluster, print where it is, and stop it when a signal asks for the end, also amid the start.
-
-    Raises:
-        TestbedError: the start failed.
-    """
+    """Start a cluster, print where it is, and stop it when a signal asks for the end, also amid the start."""
     try:
         with signals_end_it(), Cluster.start(spec, progress=_say) as cluster:
             click.echo(json.dumps(describe(cluster)))

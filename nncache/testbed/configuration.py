@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from nncache.testbed import four_letters, https, secured
 from nncache.testbed.addresses import Addresses, JournalNodeAddress
-from nncache.testbed.spec import GROUPS_OF_USERS, ClusterSpec
+from nncache.testbed.spec import GROUPS_OF_USERS, ClusterSpec, group_mapping
 
 _LOG4J_NAME = "log4j.properties"
 
@@ -84,9 +84,7 @@ def properties(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str,
     """Return every key that differs from Hadoop's defaults, with the spec's overrides applied."""
     settings = {
         "hadoop.tmp.dir": str(data / "tmp"),
-        "hadoop.user.group.static.mapping.overrides": ";".join(
-            f"{user}={','.join(groups)}" for user, groups in GROUPS_OF_USERS.items()
-        ),
+        "hadoop.user.group.static.mapping.overrides": group_mapping(GROUPS_OF_USERS),
         f"hadoop.proxyuser.{spec.superuser}.hosts": "*",
         f"hadoop.proxyuser.{spec.superuser}.groups": "*",
         f"hadoop.proxyuser.{spec.superuser}.users": "*",

@@ -25,11 +25,7 @@ _SAMPLE = re.compile(r"^(?P<name>[a-z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>\S
 
 
 class Program(Running):
-    """A running `nncache ...` with a log of its own; ends with the `with` block, or with this process.
-
-    Attributes:
-        typed: what an operator would type after `nncache`.
-    """
+    """A running `nncache ...` with a log of its own; ends with the `with` block, or with this process."""
 
     def __init__(
         self,
@@ -50,13 +46,11 @@ class Program(Running):
             program: the words before its arguments; none: the `nncache` of this environment.
             close: what ends with it.
         """
-        self.typed = typed
-        self._close = close or ExitStack()
-        with ExitStack() as undo:
-            undo.callback(self._close.close)
-            directory = Path(self._close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-")))
+        self.typed = typed  # what an operator would type after `nncache`
+        with close or ExitStack() as stack:
+            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nncache-")))
             lifeline = Lifeline(directory / "guard.lock", None)
-            self._close.callback(lifeline.close)
+            stack.callback(lifeline.close)
             self.process = ServerProcess(
                 name or f"nncache {typed[0]}",
                 (*(program or (str(Path(sys.executable).with_name("nncache")),)), *typed),
@@ -66,14 +60,10 @@ class Program(Running):
                 is_up=is_up,
                 timeout_s=start_timeout_s,
             )
-            undo.pop_all()
+            self._close = stack.pop_all()
 
     def start(self) -> Self:
-        """Start it, the first time or again, and wait until it is up.
-
-        Raises:
-            StartError: it ended, or is not up in time; the text has the end of its log, and it does not run.
-        """
+        """Start it, the first time or again, and wait until it is up."""
         try:
             self.process.start()
         except BaseException:
@@ -95,6 +85,14 @@ class Program(Running):
         self._close.close()
 
 
+def _leased(number: int) -> tuple[ExitStack, list[str]]:
+    """Return so many free ports, and what gives them back."""
+    with ExitStack() as close:
+        ports = close.enter_context(PortLease())
+        taken = [str(ports.take()) for _ in range(number)]
+        return close.pop_all(), taken
+
+
 class LightCluster(Program):
     """A running `nncache cluster --light` on free ports; it is up when its NameNode is active. See `Program`.
 
@@ -105,12 +103,10 @@ class LightCluster(Program):
 
     def __init__(self, *arguments: str) -> None:
         """Lay it out without starting it; `start()` or a `with` block does. `arguments` are further flags."""
-        close = ExitStack()
-        ports = close.enter_context(PortLease())
-        http_port, rpc_port = ports.take(), ports.take()
-        self.http, self.rpc = f"127.0.0.1:{http_port}", f"127.0.0.1:{rpc_port}"
+        close, (http, rpc) = _leased(2)
+        self.http, self.rpc = f"127.0.0.1:{http}", f"127.0.0.1:{rpc}"
         super().__init__(
-            *("cluster", "--light", "--port", str(http_port), "--rpc-port", str(rpc_port), *arguments),
+            *("cluster", "--light", "--port", http, "--rpc-port", rpc, *arguments),
             is_up=lambda: readiness.namenode_state(self.http) == "active",
             close=close,
         )
@@ -127,42 +123,25 @@ class OwnNameNode(Program):
 
     def __init__(self, *arguments: str) -> None:
         """Lay it out without starting it; `start()` or a `with` block does. `arguments` say where ZooKeeper is."""
-        close = ExitStack()
-        ports = close.enter_context(PortLease())
-        http_port, rpc_port, admin_port = ports.take(), ports.take(), ports.take()
-        self.http, self.rpc = f"127.0.0.1:{http_port}", f"127.0.0.1:{rpc_port}"
-        self.admin = f"127.0.0.1:{admin_port}"
+        close, ports = _leased(3)
+        self.http, self.rpc, self.admin = (f"127.0.0.1:{port}" for port in ports)
         super().__init__(
-            *(
-                "namenode",
-                "--port",
-                str(http_port),
-                "--rpc-port",
-                str(rpc_port),
-                "--admin",
-                self.admin,
-                *arguments,
-            ),
+            *("namenode", "--port", ports[0], "--rpc-port", ports[1], _ADMIN, self.admin, *arguments),
             is_up=lambda: readiness.namenode_state(self.http) in {"active", "standby"},
             close=close,
         )
 
 
 class OwnDataNode(Program):
-    """A running `nncache datanode` on a free port, with a directory of its own; see `Program`.
-
-    Attributes:
-        http: address of its web port, "host:port".
-    """
+    """A running `nncache datanode` on a free port, with a directory of its own; see `Program`."""
 
     def __init__(self, *arguments: str) -> None:
         """Lay it out without starting it; `start()` or a `with` block does. `arguments` say where ZooKeeper is."""
-        close = ExitStack()
-        port = close.enter_context(PortLease()).take()
+        close, (port,) = _leased(1)
         directory = close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-datanode-"))
-        self.http = f"127.0.0.1:{port}"
+        self.http = f"127.0.0.1:{port}"  # address of its web port, "host:port"
         super().__init__(
-            *("datanode", "--port", str(port), "--directory", directory, *arguments),
+            *("datanode", "--port", port, "--directory", directory, *arguments),
             is_up=lambda: readiness.accepts(self.http),
             close=close,
         )
@@ -184,10 +163,10 @@ class Daemon(Program):
 
         `arguments` are its flags beside the addresses of its own ports.
         """
-        ports, close = PortLease(), ExitStack()
-        self._addresses = {flag: f"127.0.0.1:{ports.take()}" for flag in (*self.own_addresses, _ADMIN)}
+        flags = (*self.own_addresses, _ADMIN)
+        close, ports = _leased(len(flags))
+        self._addresses = {flag: f"127.0.0.1:{port}" for flag, port in zip(flags, ports, strict=True)}
         own = (word for flag_and_address in self._addresses.items() for word in flag_and_address)
-        close.enter_context(ports)
         super().__init__(
             *(self.command, *own, *arguments),
             is_up=lambda: self.is_up(self.readiness()),
@@ -249,11 +228,7 @@ class Proxy(Daemon):
         return self._addresses[_LISTEN]
 
     def await_gate(self, *, is_open: bool = True) -> None:
-        """Wait until it answers from memory or, with `is_open=False`, until it forwards everything.
-
-        Raises:
-            StartError: neither came in time.
-        """
+        """Wait until it answers from memory or, with `is_open=False`, until it forwards everything."""
         self.process.await_that(
             lambda: self.readiness().get("is_gate_open") is is_open,
             "does not answer from memory" if is_open else "still answers from memory",
@@ -274,11 +249,7 @@ class Publisher(Daemon):
         return "ready" in readiness
 
     def await_publishing(self, *, is_publishing: bool = True) -> None:
-        """Wait until it publishes or, with `is_publishing=False`, until it says that it does not.
-
-        Raises:
-            StartError: that did not happen in time; the text has the end of its log.
-        """
+        """Wait until it publishes or, with `is_publishing=False`, until it says that it does not."""
         self.process.await_that(
             lambda: self.readiness().get("ready") is is_publishing,
             "does not publish" if is_publishing else "still publishes",
@@ -320,9 +291,5 @@ class Subscriber(Program):
         return tuple(line for line in self.lines() if "gap" in line)
 
     def await_that(self, question: Callable[["Subscriber"], bool], otherwise: str) -> None:
-        """Wait until it is so of what it has printed.
-
-        Raises:
-            StartError: it ended, or the time was not enough (`otherwise` says what for).
-        """
+        """Wait until it is so of what it has printed."""
         self.process.await_that(lambda: question(self), otherwise)

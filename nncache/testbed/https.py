@@ -9,8 +9,7 @@ from nncache.testbed.spec import Tls
 STORE_PASSWORD: Final = "changeit"  # noqa: S105 - of files that only the test bed reads
 """Of all keystores and truststores."""
 
-SERVER: Final = "server"
-"""The name to which the certificate of all servers is issued."""
+SERVER: Final = "server"  # the name to which the certificate of all servers is issued
 
 
 def authority_directory(data: Path) -> Path:

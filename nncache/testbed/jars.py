@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import zipfile
@@ -13,8 +14,7 @@ from pathlib import Path
 
 from nncache.testbed.errors import MissingToolError, ResolveError
 
-Progress = Callable[[str], None]
-"""How long work tells what it is doing: takes one line, without its end."""
+Progress = Callable[[str], None]  # how long work tells what it is doing: takes one line, without its end
 
 DEFAULT_HADOOP_VERSION = "3.5.0"
 SUPPORTED_HADOOP_VERSIONS = ("3.5.0", "3.4.1")
@@ -22,17 +22,10 @@ SUPPORTED_HADOOP_VERSIONS = ("3.5.0", "3.4.1")
 _PACKAGES = {"java": "openjdk-17-jre-headless", "mvn": "maven"}  # program -> Debian's package
 _REMEMBERED = "classpath"  # in a release's directory: its jars, as Maven named them
 _FRESH = "classpath.new"  # the same before it is complete
-REGISTRY_CLIENT = "registry-pom.xml"
-"""The POM of Hadoop's own registry client."""
-
-YARN = "yarn-pom.xml"
-"""The POM of YARN's servers."""
-
-ZOOKEEPER_SERVER = "zookeeper-pom.xml"
-"""The POM of a ZooKeeper server of a release of its own."""
-
-HTTP_CLIENTS = "clients-pom.xml"
-"""The POM of HTTP clients for the JVM; its release is Apache HttpClient's."""
+REGISTRY_CLIENT = "registry-pom.xml"  # the POM of Hadoop's own registry client
+YARN = "yarn-pom.xml"  # the POM of YARN's servers
+ZOOKEEPER_SERVER = "zookeeper-pom.xml"  # the POM of a ZooKeeper server of a release of its own
+HTTP_CLIENTS = "clients-pom.xml"  # the POM of HTTP clients for the JVM; its release is Apache HttpClient's
 
 _OF = {
     ZOOKEEPER_SERVER: "ZooKeeper",
@@ -47,11 +40,7 @@ def silent(line: str) -> None:
 
 
 def java(environ: Mapping[str, str] = os.environ) -> str:
-    """Find the Java to run with: that of JAVA_HOME, else the first on the PATH.
-
-    Raises:
-        MissingToolError: there is none.
-    """
+    """Find the Java to run with: that of JAVA_HOME, else the first on the PATH."""
     home = environ.get("JAVA_HOME")
     if home and os.access(Path(home) / "bin" / "java", os.X_OK):
         return str(Path(home) / "bin" / "java")
@@ -90,10 +79,6 @@ def resolve(
 
     Safe when several runs do it at once: one works, the others wait for its result. The first time takes as
     long as about 100 MB take to arrive.
-
-    Raises:
-        MissingToolError: Maven is needed and not installed.
-        ResolveError: Maven failed; the text has its own words.
     """
     pom = resources.files("nncache.testbed").joinpath(pom_file).read_bytes()
     digest = hashlib.sha256(pom).hexdigest()[:12]
@@ -169,14 +154,8 @@ def _ask_maven(
     java(environ)  # Maven's own complaint about a missing Java is longer and says less
     progress(f"{release}: asking Maven for the jars (about 100 MB the first time)")
     command = (
-        maven,
-        "-B",
-        "-Dstyle.color=never",
-        f"-Dhadoop.version={version}",
-        f"-Drelease.version={version}",
-        "-f",
-        str(directory / "pom.xml"),
-        "dependency:build-classpath",
+        *(maven, "-B", "-Dstyle.color=never", f"-Dhadoop.version={version}", f"-Drelease.version={version}"),
+        *("-f", str(directory / "pom.xml"), "dependency:build-classpath"),
         f"-Dmdep.outputFile={directory / _FRESH}",
     )
     complaints: list[str] = []
@@ -193,11 +172,7 @@ def _ask_maven(
         for line in process.stdout or ():
             if line.startswith("[ERROR]"):
                 complaints.append(line.removeprefix("[ERROR]").strip())
-            elif (
-                "Downloading from" in line
-                and "/org/apache/hadoop/" in line
-                and line.rstrip().endswith(".jar")
-            ):
+            elif re.search(r"Downloading from.*/org/apache/hadoop/.*\.jar$", line.rstrip()):
                 progress(f"{release}: fetching {line.rstrip().rsplit('/', 1)[-1]}")
     if process.returncode != 0:
         said = complaints[0] if complaints else "it said nothing"  # the rest is advice on Maven's switches

@@ -30,17 +30,12 @@ _HEADER = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JavaRuntime:
-    """A Java and a Hadoop release.
+    """A Java and a Hadoop release."""
 
-    Attributes:
-        java: the program.
-        jars: of the release.
-        archives: where to keep what JVMs have loaded, so that the next ones start in two thirds of the time and CPU
-            (class data sharing, JEP 350); None: nowhere. Whatever does not fit a JVM there is passed over by it.
-    """
-
-    java: str
-    jars: tuple[Path, ...]
+    java: str  # the program
+    jars: tuple[Path, ...]  # of the release
+    # where to keep what JVMs have loaded, so that the next ones start in two thirds of the time and CPU
+    # (class data sharing, JEP 350); None: nowhere. Whatever does not fit a JVM there is passed over by it.
     archives: Path | None = None
 
     def classpath(self, configuration: Path) -> str:
@@ -83,10 +78,6 @@ def _is_written(archive: Path) -> bool:
 
 
 def installed(hadoop_version: str, *, pom_file: str = "pom.xml", progress: Progress = silent) -> JavaRuntime:
-    """Return this machine's Java with the jars of that release; see `jars.resolve`.
-
-    Raises:
-        TestbedError: Java, Maven or the jars are missing.
-    """
+    """Return this machine's Java with the jars of that release; see `jars.resolve`."""
     jars = resolve(hadoop_version, pom_file=pom_file, progress=progress)
     return JavaRuntime(java=find_java(), jars=jars, archives=cache_directory())

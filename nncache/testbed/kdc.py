@@ -36,20 +36,12 @@ class Kdc:
 
     Names of principals are given without the realm: "alice", "HTTP/localhost". To stop, pause and start it again, use
     `process`. Any user may run it; all that it reads and writes is below `directory`.
-
-    Attributes:
-        address: "127.0.0.1:port", TCP alone.
-        directory: krb5.conf, the database, keytabs and tickets.
     """
 
     def __init__(self, directory: Path, port: int, *, log: Path, lifeline: Lifeline) -> None:
-        """Write its configuration without starting anything; use `start()`.
-
-        Raises:
-            MissingToolError: a program of MIT Kerberos is not installed.
-        """
-        self.directory = directory
-        self.address = f"127.0.0.1:{port}"
+        """Write its configuration without starting anything; use `start()`."""
+        self.directory = directory  # krb5.conf, the database, keytabs and tickets
+        self.address = f"127.0.0.1:{port}"  # "127.0.0.1:port", TCP alone
         for place in (directory / "keytabs", directory / "tickets"):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
         facts = {"realm": REALM, "address": self.address, "directory": directory}
@@ -74,12 +66,7 @@ class Kdc:
         return krb5_conf(self.directory)
 
     def start(self) -> None:
-        """Make the database, unless the directory has one from an earlier run, and start.
-
-        Raises:
-            KerberosError: the database could not be made.
-            StartError: the KDC ended, or doesn't listen in time.
-        """
+        """Make the database, unless the directory has one from an earlier run, and start."""
         if not (self.directory / "principal").exists():
             self._run("kdb5_util", "create", "-s", "-P", "x", "-r", REALM)
         self.process.start()
@@ -96,37 +83,22 @@ class Kdc:
         return frozenset(line.removesuffix(suffix) for line in lines if line.endswith(suffix))
 
     def add(self, *names: str) -> None:
-        """Make principals with random keys.
-
-        Raises:
-            KerberosError: one is there already.
-        """
+        """Make principals with random keys."""
         self._kadmin(*(f"addprinc -clearpolicy -randkey {name}" for name in names))
 
     def change_key(self, name: str) -> None:
-        """Give a principal another key: keytabs that are there are of no more use for it, tickets are until they end.
-
-        Raises:
-            KerberosError: there is no such principal.
-        """
+        """Give a principal another key: its keytabs are of no more use, tickets are until they end."""
         self._kadmin(f"cpw -randkey {name}")
 
     def keytab(self, name: str, *principals: str) -> Path:
         """Write the present keys of these principals (default: of the one called `name`) and return the file.
 
         A file of that name is replaced at once, as an administrator would do it.
-
-        Raises:
-            KerberosError: one of them is not there.
         """
         return self.keytabs({name: principals or (name,)})[0]
 
     def keytabs(self, wanted: Mapping[str, tuple[str, ...]]) -> tuple[Path, ...]:
-        """Write several keytabs, given the principals of each by its name, as `keytab` does.
-
-        Raises:
-            KerberosError: a principal is not there.
-        """
+        """Write several keytabs, given the principals of each by its name, as `keytab` does."""
         files = {name: keytab(self.directory, name) for name in wanted}
         fresh = {name: file.with_suffix(".new") for name, file in files.items()}
         for file in fresh.values():
@@ -155,9 +127,6 @@ class Kdc:
             lifetime_s: seconds until the ticket ends; at most 24 hours.
             ccache: the file to write; None: the principal's own, which this ticket then replaces.
             keytab_file: the keytab to use in place of the principal's own.
-
-        Raises:
-            KerberosError: the KDC is silent, doesn't know the principal, or doesn't accept the key.
         """
         keys = keytab_file or keytab(self.directory, name)
         if not keys.exists():
@@ -196,11 +165,7 @@ class Kdc:
 def find_programs(
     environ: Mapping[str, str] = os.environ, *, sbin: tuple[str, ...] = _SBIN
 ) -> dict[str, str]:
-    """Return where the programs of MIT Kerberos are that a KDC needs, by name.
-
-    Raises:
-        MissingToolError: one is missing; the text names the packages.
-    """
+    """Return where the programs of MIT Kerberos are that a KDC needs, by name."""
     path = os.pathsep.join((environ.get("PATH", os.defpath), *sbin))
     found = {}
     for name in _PROGRAMS:

@@ -30,11 +30,7 @@ class PortLease:
         self._held: dict[int, int] = {}  # port -> descriptor of the locked file
 
     def take(self, wanted: int = 0) -> int:
-        """Lease a port: the wanted one, or any when it is 0.
-
-        Raises:
-            PortError: the wanted port is leased or in use, or none is free at all.
-        """
+        """Lease a port: the wanted one, or any when it is 0."""
         if wanted:
             if not self._try(wanted):
                 raise PortError(f"port {wanted} is taken by another process")

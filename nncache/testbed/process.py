@@ -37,16 +37,8 @@ class Lifeline:
 
     def wrap(self, command: tuple[str, ...]) -> tuple[str, ...]:
         """Return the command that runs this one under a guard."""
-        return (
-            sys.executable,
-            "-I",
-            "-S",
-            guard.__file__,
-            str(self._read),
-            str(self._lock),
-            str(self._directory or ""),
-            *command,
-        )
+        places = str(self._read), str(self._lock), str(self._directory or "")
+        return sys.executable, "-I", "-S", guard.__file__, *places, *command
 
     def close(self) -> None:
         """Let go: whatever still runs under a guard is killed."""
@@ -116,11 +108,7 @@ class ServerProcess:
             )
 
     def is_up(self) -> bool:
-        """Ask the server once whether it is up.
-
-        Raises:
-            StartError: it died, or the time that a start may take is over.
-        """
+        """Ask the server once whether it is up."""
         up = self._ask(self._is_up, "is not up")
         if up and not self._was_up:
             self._was_up = True
@@ -128,19 +116,11 @@ class ServerProcess:
         return up
 
     def await_up(self) -> None:
-        """Ask until the server is up.
-
-        Raises:
-            StartError: as `is_up`.
-        """
+        """Ask until the server is up."""
         await_all([self])
 
     def await_that(self, question: Callable[[], bool], otherwise: str) -> None:
-        """Ask until the answer is yes, for as long as the process lives and a start may take.
-
-        Raises:
-            StartError: it died, or the time was not enough (`otherwise` says what for).
-        """
+        """Ask until the answer is yes, for as long as the process lives and a start may take."""
         self._asked_since = time.monotonic()
         while not self._ask(question, otherwise):
             self.wait(ASK_EVERY_S)
@@ -224,11 +204,7 @@ class ServerProcess:
 
 
 def await_all(processes: Collection[ServerProcess]) -> None:
-    """Ask all of them in turn until each has been up.
-
-    Raises:
-        StartError: one died, or its time was not enough.
-    """
+    """Ask all of them in turn until each has been up."""
     waiting = list(processes)
     while waiting := [process for process in waiting if not process.is_up()]:
         waiting[0].wait(ASK_EVERY_S)

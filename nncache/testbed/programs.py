@@ -12,11 +12,7 @@ _PACKAGES: Final[Mapping[str, str]] = {"nginx": "nginx-light"}
 
 
 def find_program(name: str) -> str:
-    """Return the path of a program; Debian has some where only root's PATH looks.
-
-    Raises:
-        MissingToolError: it is not installed; the text names the package.
-    """
+    """Return the path of a program; Debian has some where only root's PATH looks."""
     program = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if program is None:
         raise MissingToolError(f"{name} is missing: apt-get install {_PACKAGES.get(name, name)}")

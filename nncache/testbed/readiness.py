@@ -23,14 +23,11 @@ _COOKIE_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class WebAccess:
-    """How to be believed by the web port of a server.
+    """How to be believed by the web port of a server."""
 
-    Attributes:
-        secret: signs the server's cookies, where it asks for Kerberos; empty: it believes `user.name`.
-        context: with which the server is trusted; None: it is asked over plain HTTP.
-    """
-
+    # signs the server's cookies, where it asks for Kerberos; empty: it believes `user.name`
     secret: bytes = b""
+    # with which the server is trusted; None: it is asked over plain HTTP
     context: ssl.SSLContext | None = None
 
     def headers(self, user: str) -> dict[str, str]:
@@ -61,7 +58,6 @@ def signed_cookie(secret: bytes, user: str, *, expires_s: float, kind: str = "ke
 
 _NAME = "testbed"
 _USER = f"user.name={_NAME}"  # some NameNodes answer nothing to a caller without a name
-
 _ANY = WebAccess()  # to a server that believes user.name
 
 _TIMEOUT_S = 2.0

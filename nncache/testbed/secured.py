@@ -6,7 +6,7 @@ from typing import Final
 
 from nncache.testbed import kdc
 from nncache.testbed.kdc import Kdc
-from nncache.testbed.spec import GROUPS_OF_USERS, HOST_NAME, REALM, ClusterSpec, Kerberos
+from nncache.testbed.spec import GROUPS_OF_USERS, HOST_NAME, REALM, ClusterSpec, Kerberos, group_mapping
 
 SERVICE: Final = "nncache/localhost"
 """The principal of a publisher or a proxy on the direct channel; a superuser of HDFS, as they have to be."""
@@ -23,6 +23,7 @@ _ZOOKEEPER = f"zookeeper/{HOST_NAME}"
 # The second is what a client asks for that takes the proxy's name from its own configuration.
 _PROXY_HTTP = (f"HTTP/{HOST_NAME}", "HTTP/proxyhost")
 _SERVERS_KEYTAB = "servers"
+_GROUPS = {**GROUPS_OF_USERS, "nncache": ("nncache", "supergroup"), "proxy": ("proxy",)}
 _SECRET_FILE = "hadoop.http.authentication.signature.secret.file"  # noqa: S105 - a key, not a secret
 
 
@@ -38,9 +39,6 @@ def add_principals(realm: Kdc, spec: ClusterSpec, kerberos: Kerberos) -> None:
 
     Each principal has a keytab of its own name; SERVICE_KEYTAB and PROXY_KEYTAB hold the keys of HTTP/localhost and
     HTTP/proxyhost as well.
-
-    Raises:
-        KerberosError: the KDC refuses.
     """
     wanted = principals(spec, kerberos)
     there = realm.principals()
@@ -90,14 +88,7 @@ def properties(spec: ClusterSpec, kerberos: Kerberos, data: Path, secret: Path) 
         # All servers act as the superuser. A JournalNode gives its edits to requestors of its own short name alone, a
         # NameNode whose full principal it does not see over HTTP included (GetJournalEditServlet.isValidRequestor).
         "hadoop.security.auth_to_local": f"RULE:[2:$1/$2@$0]([ndj]n/.*@{REALM})s/.*/{spec.superuser}/ DEFAULT",
-        "hadoop.user.group.static.mapping.overrides": ";".join(
-            f"{user}={','.join(groups)}"
-            for user, groups in (
-                *GROUPS_OF_USERS.items(),
-                ("nncache", ("nncache", "supergroup")),
-                ("proxy", ("proxy",)),
-            )
-        ),
+        "hadoop.user.group.static.mapping.overrides": group_mapping(_GROUPS),
         "dfs.block.access.token.enable": "true",
         "dfs.data.transfer.protection": "authentication",
         "ignore.secure.ports.for.testing": "true",  # a DataNode wants ports below 1024 else
@@ -111,11 +102,8 @@ def properties(spec: ClusterSpec, kerberos: Kerberos, data: Path, secret: Path) 
     }
     if kerberos.cookie_validity_s is not None:
         settings["hadoop.http.authentication.token.validity"] = str(kerberos.cookie_validity_s)
-    for server, name in (
-        ("namenode", "nn"),
-        ("datanode", "dn"),
-        *((("journalnode", "jn"),) if spec.ha else ()),
-    ):
+    servers = {"namenode": "nn", "datanode": "dn"} | ({"journalnode": "jn"} if spec.ha else {})
+    for server, name in servers.items():
         settings[f"dfs.{server}.kerberos.principal"] = f"{name}/_HOST@{REALM}"
         settings[f"dfs.{server}.keytab.file"] = keytab
     for user in kerberos.proxy_users:

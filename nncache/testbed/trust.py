@@ -19,24 +19,14 @@ if TYPE_CHECKING:
 
 
 class Trust:
-    """What a cluster with Kerberos or TLS has beside its servers; of no effect on another.
-
-    Attributes:
-        kdc: None without Kerberos.
-        authority: has issued the certificate of all servers; None without TLS.
-    """
+    """What a cluster with Kerberos or TLS has beside its servers; of no effect on another."""
 
     def __init__(self, spec: ClusterSpec, place: Workplace, ports: PortLease) -> None:
-        """Lay out the KDC and issue the certificate; starts nothing.
-
-        Raises:
-            MissingToolError: MIT Kerberos is not installed, or the libraries that make certificates.
-            PortError: no port is free.
-        """
+        """Lay out the KDC and issue the certificate; starts nothing."""
         self._spec = spec
         self._data = place.data
-        self.kdc: Kdc | None = None
-        self.authority: Authority | None = None
+        self.kdc: Kdc | None = None  # None without Kerberos
+        self.authority: Authority | None = None  # has issued the certificate of all servers; None without TLS
         if spec.kerberos is not None:
             directory = secured.kdc_directory(place.data)
             log = place.logs / "kdc.log"
@@ -46,12 +36,7 @@ class Trust:
             self.authority.issue(https.SERVER)
 
     def start(self) -> None:
-        """Start the KDC, with all principals and keytabs of the cluster.
-
-        Raises:
-            KerberosError: a program of MIT Kerberos failed.
-            StartError: the KDC ended, or doesn't listen in time.
-        """
+        """Start the KDC, with all principals and keytabs of the cluster."""
         if self.kdc is not None and self._spec.kerberos is not None:
             self.kdc.start()
             secured.add_principals(self.kdc, self._spec, self._spec.kerberos)
@@ -62,11 +47,7 @@ class Trust:
 
     @contextmanager
     def tickets(self, user: str) -> Iterator[dict[str, str]]:
-        """Yield the variables by which a shell finds tickets of the user, its alone: shells may run at once.
-
-        Raises:
-            KerberosError: the KDC is silent, or the user has no principal.
-        """
+        """Yield the variables by which a shell finds tickets of the user, its alone: shells may run at once."""
         if self.kdc is None:
             yield {}
             return

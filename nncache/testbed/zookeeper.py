@@ -14,19 +14,13 @@ from nncache.testbed.zookeeper_security import ClientPorts, jaas, lines, options
 
 
 class ZooKeeper:
-    """A standalone ZooKeeper: where it listens, its process and its data.
-
-    Attributes:
-        address: of the client port, "host:port".
-        secure_address: of the client port with TLS; empty: there is none.
-        data: the directory of its snapshots and its log of transactions.
-    """
+    """A standalone ZooKeeper: where it listens, its process and its data."""
 
     def __init__(self, address: str, process: ServerProcess, data: Path, *, secure_address: str = "") -> None:
-        self.address = address
-        self.secure_address = secure_address
+        self.address = address  # of the client port, "host:port"
+        self.secure_address = secure_address  # of the client port with TLS; empty: there is none
         self.process = process
-        self.data = data
+        self.data = data  # the directory of its snapshots and its log of transactions
 
     @classmethod
     def in_workplace(
@@ -43,9 +37,6 @@ class ZooKeeper:
 
         `ensemble` are the lines of zoo.cfg by which it finds the other servers; none: it is alone. `version` is that
         of ZooKeeper; None: the one that the Hadoop release has.
-
-        Raises:
-            TestbedError: the jars of that version are missing.
         """
         data = place.data / name
         jaas_file = place.conf_dir / f"{name}-jaas.conf"
@@ -78,9 +69,6 @@ class ZooKeeper:
         """Start it on the same port with the data that is there, and wait until it serves.
 
         Sessions that have not expired go on: ZooKeeper keeps them in its data.
-
-        Raises:
-            StartError: it ended, or does not serve in time.
         """
         self.process.start()
 

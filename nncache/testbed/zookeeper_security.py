@@ -15,29 +15,21 @@ _SHADED = "org.apache.hadoop.shaded.org.apache.zookeeper.server"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientPorts:
-    """Where a ZooKeeper listens for clients ("host:port"), and how it knows them.
-
-    Attributes:
-        secure_address: of the port with TLS; empty: there is none.
-        kdc: directory of a KDC that has zookeeper/localhost and its keytab, for security with Kerberos.
-        authority: directory of a certificate authority that has issued to `https.SERVER`, for security with TLS.
-    """
+    """Where a ZooKeeper listens for clients ("host:port"), and how it knows them."""
 
     address: str
-    secure_address: str = ""
+    secure_address: str = ""  # of the port with TLS; empty: there is none
     security: ZooKeeperSecurity
+    # directory of a KDC that has zookeeper/localhost and its keytab, for security with Kerberos
     kdc: Path = Path()
+    # directory of a certificate authority that has issued to `https.SERVER`, for security with TLS
     authority: Path = Path()
 
     @classmethod
     def leased(
         cls, ports: PortLease, security: ZooKeeperSecurity, *, kdc: Path = Path(), authority: Path = Path()
     ) -> Self:
-        """Take a free port, and another one for TLS where it is asked for.
-
-        Raises:
-            PortError: no port is free.
-        """
+        """Take a free port, and another one for TLS where it is asked for."""
         host = HOST_NAME if security.kerberos or security.tls else "127.0.0.1"
         return cls(
             address=f"{host}:{ports.take()}",
@@ -55,11 +47,8 @@ def lines(ports: ClientPorts) -> tuple[str, ...]:
         found.append(f"authProvider.1={_SHADED}.auth.SASLAuthenticationProvider")
     if security.sasl_required:
         # The first keeps a session from being used without SASL in 3.6 and later (ZOOKEEPER-1634, ZOOKEEPER-3979).
-        found += (
-            "sessionRequireClientSASLAuth=true",
-            "enforce.auth.enabled=true",
-            "enforce.auth.schemes=sasl",
-        )
+        found += ("sessionRequireClientSASLAuth=true", "enforce.auth.enabled=true")
+        found.append("enforce.auth.schemes=sasl")
     if security.tls:
         host, _, port = ports.secure_address.rpartition(":")
         found += (

@@ -23,11 +23,7 @@ _START_TIMEOUT_S = 60.0
 def temporary_place(
     name: str, hadoop_version: str, start_timeout_s: float = _START_TIMEOUT_S
 ) -> Iterator[tuple[Workplace, PortLease]]:
-    """Yield a temporary directory for ZooKeepers from the jars of that release, and ports for them.
-
-    Raises:
-        TestbedError: Java, Maven or the jars are missing.
-    """
+    """Yield a temporary directory for ZooKeepers from the jars of that release, and ports for them."""
     runtime = java.installed(hadoop_version)
     with (
         workplace(runtime, name, directory=None, user=own_user(), start_timeout_s=start_timeout_s) as place,
@@ -58,29 +54,18 @@ class ZooKeeperServer(ZooKeeper, Running):
         The release says whose jars it comes from, unless there is a `version` of ZooKeeper. `kdc` is the directory of a
         KDC that has zookeeper/localhost and its keytab, `authority` that of a certificate authority that has issued to
         `https.SERVER`.
-
-        Raises:
-            TestbedError: Java, Maven or the jars are missing, or no port is free.
         """
-        self._close = ExitStack()
-        with ExitStack() as undo:
-            undo.callback(self._close.close)
-            place, ports = self._close.enter_context(
-                temporary_place("zookeeper", hadoop_version, start_timeout_s)
-            )
+        with ExitStack() as close:
+            place, ports = close.enter_context(temporary_place("zookeeper", hadoop_version, start_timeout_s))
             client_ports = ClientPorts.leased(ports, security, kdc=kdc, authority=authority)
             laid_out = ZooKeeper.in_workplace(place, client_ports, jvm, version=version)
-            undo.pop_all()
+            self._close = close.pop_all()
         super().__init__(
             laid_out.address, laid_out.process, laid_out.data, secure_address=laid_out.secure_address
         )
 
     def start(self) -> None:
-        """Start it and wait until it serves.
-
-        Raises:
-            StartError: it ended, or does not serve in time.
-        """
+        """Start it and wait until it serves."""
         self.process.start()
 
     def close(self) -> None:
@@ -90,11 +75,7 @@ class ZooKeeperServer(ZooKeeper, Running):
 
 
 def leader_of(servers: Iterable[ZooKeeper]) -> ZooKeeper:
-    """Return the server that leads at present, or the only one.
-
-    Raises:
-        StartError: none does; an election may be under way.
-    """
+    """Return the server that leads at present, or the only one."""
     for server in servers:
         with suppress(OSError):
             answer = four_letters.ask(server.address, "srvr")
@@ -103,8 +84,7 @@ def leader_of(servers: Iterable[ZooKeeper]) -> ZooKeeper:
     raise StartError("none of the ZooKeeper servers leads")
 
 
-SIZE: Final = 3
-"""The smallest number of servers of which one may be missing."""
+SIZE: Final = 3  # the smallest number of servers of which one may be missing
 
 
 class ZooKeeperEnsemble(Running):
@@ -112,9 +92,6 @@ class ZooKeeperEnsemble(Running):
 
     With TLS the servers speak it to each other, too. They also end when this process does, in whatever way (see
     `nncache.testbed.guard`).
-
-    Attributes:
-        servers: each may be stopped, killed and started again by itself.
     """
 
     def __init__(
@@ -126,15 +103,9 @@ class ZooKeeperEnsemble(Running):
         authority: Path = Path(),
         jvm: tuple[str, ...] = SMALL_JVM,
     ) -> None:
-        """Lay it out without starting it; the `with` block does. The arguments are those of `ZooKeeperServer`.
-
-        Raises:
-            TestbedError: Java, Maven or the jars are missing, or no port is free.
-        """
-        self._close = ExitStack()
-        with ExitStack() as undo:
-            undo.callback(self._close.close)
-            place, ports = self._close.enter_context(temporary_place("ensemble", hadoop_version))
+        """Lay it out without starting it; the `with` block does. The arguments are those of `ZooKeeperServer`."""
+        with ExitStack() as close:
+            place, ports = close.enter_context(temporary_place("ensemble", hadoop_version))
             peers = tuple(f"localhost:{ports.take()}:{ports.take()}" for _ in range(SIZE))
             common = _lines(peers, authority if security.tls else None)
             found = []
@@ -146,8 +117,8 @@ class ZooKeeperEnsemble(Running):
                 server.data.mkdir()
                 (server.data / "myid").write_text(f"{number}\n", encoding="ascii")
                 found.append(server)
-            self.servers = tuple(found)
-            undo.pop_all()
+            self.servers = tuple(found)  # each may be stopped, killed and started again by itself
+            self._close = close.pop_all()
 
     @property
     def address(self) -> str:
@@ -164,11 +135,7 @@ class ZooKeeperEnsemble(Running):
         return leader_of(self.servers)
 
     def start(self) -> None:
-        """Start all servers that don't run, and wait until each serves clients.
-
-        Raises:
-            StartError: one ended, or does not serve in time.
-        """
+        """Start all servers that don't run, and wait until each serves clients."""
         processes = [server.process for server in self.servers]
         for process in processes:
             process.launch()

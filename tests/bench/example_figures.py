@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from nncache.bench.shared.driver import Figure
 from nncache.bench.shared.figures import AtPeriod, ModeFigures, OthersFigures, Quantiles, RunInfo, WrongAnswer
@@ -27,7 +27,6 @@ def info() -> RunInfo:
             "pollers": 10_000,
             "paths_per_poller": 1,
             "period_s": 5.0,
-            "time_factor": 1.0,
         },
         period_s=5.0,
         duration_s=60.0,
@@ -90,15 +89,7 @@ def nncache() -> ModeFigures:
         stale=240,
         oldest_s=0.131,
         calls={"getFileInfo": 672, "isFileClosed": 300},
-        audited={
-            "same": 8,
-            "changed": 1,
-            "unannounced": 0,
-            "beyond": 0,
-            "refused": 0,
-            "unproven": 0,
-            "unanswered": 0,
-        },
+        audited={"same": 8, "changed": 1, "beyond": 0, "refused": 0},
         upkeep={"getEditsFromTxid": 1_200, "getServiceStatus": 60},
         cpu_s={"namenode": 2.4, "proxy": 9.6, "publisher": 0.6, "generator": 34.0, "changer": 1.5},
         memory_bytes={"namenode": 410 * 2**20, "proxy": 96 * 2**20, "publisher": 64 * 2**20},
@@ -124,23 +115,24 @@ def nginx() -> ModeFigures:
     )
 
 
+IDLE: Final[dict[str, Any]] = {
+    **dict.fromkeys(("due", "sent", "stale"), 0),
+    **dict.fromkeys(("late_starts_s", "latency_s", "lateness_s", "first_lateness_s"), NOTHING),
+    "oldest_s": 0.0,
+}
+"""Of a mode in which nothing was polled."""
+
+
 def unpolled() -> ModeFigures:
     """Return what the NameNode does without any poll."""
-    return replace(
-        direct(),
-        mode="unpolled",
-        due=0,
-        sent=0,
-        late_starts_s=NOTHING,
-        latency_s=NOTHING,
-        lateness_s=NOTHING,
-        first_lateness_s=NOTHING,
-        stale=0,
-        oldest_s=0.0,
-        calls={"getFileInfo": 0},
-        cpu_s={"namenode": 3.0, "generator": 0.0, "changer": 1.5},
-        memory_bytes={"namenode": 400 * 2**20},
-    )
+    cpu_s = {"namenode": 3.0, "generator": 0.0, "changer": 1.5}
+    return replace(direct(), mode="unpolled", calls={"getFileInfo": 0}, cpu_s=cpu_s, **IDLE)
+
+
+def nothing_happened() -> ModeFigures:
+    """Return nncache in a run in which nothing was polled and nothing changed."""
+    empty: dict[str, Any] = {key: {} for key in ("calls", "upkeep", "cpu_s", "memory_bytes")}
+    return replace(nncache(), hits=0, changes=0, changed_paths=0, **IDLE, **empty)
 
 
 def wrong_answer(number: int) -> WrongAnswer:
@@ -159,28 +151,6 @@ def wrong_answer(number: int) -> WrongAnswer:
 def modes() -> tuple[ModeFigures, ...]:
     """Return all three."""
     return direct(), nncache(), nginx()
-
-
-def nothing_happened() -> ModeFigures:
-    """Return nncache in a run in which nothing was polled and nothing changed."""
-    return replace(
-        nncache(),
-        due=0,
-        sent=0,
-        hits=0,
-        changes=0,
-        changed_paths=0,
-        late_starts_s=NOTHING,
-        latency_s=NOTHING,
-        lateness_s=NOTHING,
-        first_lateness_s=NOTHING,
-        stale=0,
-        oldest_s=0.0,
-        calls={},
-        upkeep={},
-        cpu_s={},
-        memory_bytes={},
-    )
 
 
 def uniform(longest_s: float) -> Quantiles:
@@ -209,20 +179,11 @@ def _quantiles(at: Callable[[float], float]) -> Quantiles:
 
 def also() -> tuple[AtPeriod, ...]:
     """Return what was run for 20 s at 1 s, which the generator did not keep up with, and at 30 s, which it did."""
-    often = (
-        replace(
-            direct(),
-            duration_s=20.0,
-            due=200_000,
-            sent=198_766,
-            kept_schedule=False,
-            late_starts_s=latencies(2.0),
-            calls={"getFileInfo": 100_000},
-        ),
-        replace(nncache(), duration_s=20.0, due=200_000, sent=200_000, calls={"getFileInfo": 200}),
-    )
-    rarely = (
-        replace(direct(), duration_s=20.0, due=6_660, sent=6_660, calls={"getFileInfo": 6_660}),
-        replace(nncache(), duration_s=20.0, due=6_660, sent=6_660, calls={"getFileInfo": 200}),
-    )
+
+    def short(mode: ModeFigures, due: int, sent: int, calls: int) -> ModeFigures:
+        return replace(mode, duration_s=20.0, due=due, sent=sent, calls={"getFileInfo": calls})
+
+    late = replace(short(direct(), 200_000, 198_766, 100_000), kept_schedule=False)
+    often = late, short(nncache(), 200_000, 200_000, 200)
+    rarely = short(direct(), 6_660, 6_660, 6_660), short(nncache(), 6_660, 6_660, 200)
     return AtPeriod(period_s=1.0, modes=often), AtPeriod(period_s=30.0, modes=rarely)

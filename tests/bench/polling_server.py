@@ -1,4 +1,4 @@
-"""A server that follows a script for each path, for tests of the pollers."""
+"""A server that follows a script for each path, and small orders to poll it, for tests of the pollers."""
 
 import asyncio
 import threading
@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Self, cast
+
+from nncache.bench.polling.clock import boottime
+from nncache.bench.polling.task import Orders
+from nncache.bench.shared.workload import Workload
 
 BODY: Final = b'{"FileStatus":{"accessTime":0,"fileId":16389,"length":0,"type":"FILE"}}'
 
@@ -176,3 +180,18 @@ def serving(script: Script) -> Iterator[str]:
         finally:
             loop.call_soon_threadsafe(stop.set)
             thread.join()
+
+
+def orders(pollers: int, server: str, clock: str, **changed: float) -> Orders:
+    """Return orders for two tasks, one poll a second of each poller."""
+    workload = Workload(name="test", description="", pollers=pollers, period_s=1.0, globs=5, paths=20)
+    return Orders(
+        workload=workload,
+        seed=3,
+        tasks=2,
+        server=server,
+        clock=clock,
+        zero_s=changed.get("zero_s", boottime() + 1.0),
+        warm_up_s=changed.get("warm_up_s", 0.5),
+        duration_s=changed.get("duration_s", 1.0),
+    )

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.bench.checks import also_checks, checks, compared
+from nncache.bench.checks import also_checks, checks
 from nncache.bench.shared.figures import AtPeriod, ModeFigures
 from nncache.bench.shared.workload import Callers
 from nncache.bench.shared.workload_files import load
-from tests.bench.example_figures import direct, nginx, nncache, unpolled
+from tests.bench.example_figures import direct, nncache, unpolled
 
 DESIGN = load("design")
 GOOD = replace(
@@ -32,12 +32,6 @@ def test_a_good_run_meets_all_demands() -> None:
     assert len(checks((GOOD,), DESIGN)) == 9
 
 
-def test_only_what_the_namenode_answered_was_compared() -> None:
-    """Without an auditor nothing is demanded of one."""
-    assert compared(replace(GOOD, audited={"same": 3, "changed": 2, "unanswered": 9, "unproven": 9})) == 5
-    assert len(checks((replace(GOOD, audited={}),), DESIGN)) == 7
-
-
 @pytest.mark.parametrize(
     ("worse", "says"),
     [
@@ -59,11 +53,6 @@ def test_each_figure_can_fall_short(worse: dict[str, object], says: str) -> None
     """Alone."""
     (name,) = shortfalls(replace(GOOD, **worse))  # type: ignore[arg-type] # whatever the case says
     assert says in name
-
-
-def test_proofs_of_rights_are_a_term_of_their_own() -> None:
-    """With a caller for each poller, calls are not held against the limit that is for one caller a glob."""
-    assert shortfalls(replace(GOOD, calls={"getFileInfo": 2000}), Callers.PER_POLLER) == []
 
 
 ON_JOURNALNODES = replace(
@@ -96,12 +85,6 @@ def test_the_cpu_for_polls_is_what_is_beyond_that_without(*, cpu_s: float, is_me
     (check,) = (each for each in checks(modes, DESIGN) if "CPU for polls" in each.what)
     assert check.is_met is is_met
     assert not any(each.what.startswith("unpolled") for each in checks(modes, DESIGN))
-
-
-def test_what_peers_do_wrong_is_a_result_and_no_failure() -> None:
-    """But the generator must have kept its schedule for them, too."""
-    assert shortfalls(replace(nginx(), wrong_count=7)) == []
-    assert shortfalls(replace(direct(), sent=1)) == ["direct: polls not sent"]
 
 
 def test_further_periods_may_be_too_much_but_not_wrong() -> None:

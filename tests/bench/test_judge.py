@@ -11,8 +11,8 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from nncache.bench.judge.lateness import counted_until
-from nncache.bench.judge.others import FILE, others
 from nncache.bench.judge.quantiles import CDF_POINTS, Histogram
+from nncache.bench.judge.reduction import OTHERS_FILE, others
 from nncache.bench.shared.figures import Quantiles
 from nncache.bench.shared.tables import OTHERS, write
 
@@ -134,7 +134,7 @@ def test_means_are_over_calls_and_quantiles_over_answers(tmp_path: Path) -> None
         *(row("queue", 0.001, 30), row("queue", 0.005, 10)),
         *(row("lock wait", 0.0, 40), row("processing", 0.003, 40)),
     ]
-    write(rows, OTHERS, tmp_path / FILE)
+    write(rows, OTHERS, tmp_path / OTHERS_FILE)
     found = others(tmp_path)
     assert found is not None
     assert (found.took_s.count, found.failed, found.rpc_calls) == (100, 1, 40)
@@ -148,7 +148,7 @@ def test_means_are_over_calls_and_quantiles_over_answers(tmp_path: Path) -> None
 def test_what_was_not_measured_is_none(tmp_path: Path) -> None:
     """A run on a cluster of one's own has no such table; a short one may have no mean."""
     assert others(tmp_path) is None
-    write([row("call", 0.001)], OTHERS, tmp_path / FILE)
+    write([row("call", 0.001)], OTHERS, tmp_path / OTHERS_FILE)
     found = others(tmp_path)
     assert found is not None
     assert (found.queue_s, found.lock_wait_s, found.processing_s, found.rpc_calls) == (None, None, None, 0)

@@ -1,4 +1,4 @@
-"""Everybody works the same plan out, and it is the workload's."""
+"""A workload is read strictly, and everybody works the same plan out of it."""
 
 from collections import Counter
 from dataclasses import replace
@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nncache.bench.servers.nncache import Channel
-from nncache.bench.settings import Mode, RunSettings
 from nncache.bench.shared.plan import Plan
 from nncache.bench.shared.workload import NEEDS, Callers, ChangeKind, Event, Workload
-from nncache.bench.shared.workload_files import load, names
+from nncache.bench.shared.workload_files import WorkloadError, load, names
 from nncache.hadoop.globs import compile_glob
 
 SMALL = Workload(
@@ -58,7 +56,7 @@ def test_pollers_poll_all_paths_evenly(callers: Callers) -> None:
     asked = Counter(path_id for poller in pollers for path_id in poller.path_ids)
     assert len(asked) == workload.paths
     assert max(asked.values()) - min(asked.values()) <= 2
-    assert all(0 <= poller.phase_s < workload.real_period_s for poller in pollers)
+    assert all(0 <= poller.phase_s < workload.period_s for poller in pollers)
     assert len({poller.caller for poller in pollers}) == (5 if callers is Callers.PER_GLOB else 40)
     if callers is Callers.PER_GLOB:
         assert all(
@@ -115,34 +113,25 @@ def test_events_come_at_their_time_and_to_their_share() -> None:
     }
 
 
-# ---- a short run at another poll period -----------------------------------------------------------------------------
-
-LONG = RunSettings(
-    workload=load("design"),
-    seed=7,
-    modes=(Mode.DIRECT, Mode.NNCACHE, Mode.NGINX),
-    duration_s=300.0,
-    warm_up_s=150.0,
-    jvm_warm_up_s=60.0,
-    channel=Channel.ZOOKEEPER,
-    nginx_valid_s=3,
-    bound_s=3.0,
-    hadoop="3.5.0",
-    master="local[*]",
-    directory=Path("results"),
-    command="",
-    also_periods_s=(1.0, 30.0),
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("polers = 3", "no such key: polers"),
+        ("changes_per_s = 1.0", "kinds: something must change, such as one of create,"),
+        ("paths_per_poller = 0", "paths_per_poller: 0 is not above 0"),
+        ("[kinds]\nexplode = 1.0", "Invalid enum value 'explode'"),
+        ('events = [{ at = 2.0, kind = "touch" }]', "`at` is a share of the measured time (0 to 1)"),
+        ("x = ", "Invalid value"),
+    ],
 )
-
-
-def test_a_long_period_has_time_for_two_polls() -> None:
-    """While the cache fills and in the measured time, however short the run is."""
-    short = replace(LONG, duration_s=20.0, warm_up_s=5.0)
-    assert (short.at_period(0.5).duration_s, short.at_period(0.5).warm_up_s) == (20.0, 5.0)
-    assert (short.at_period(30.0).duration_s, short.at_period(30.0).warm_up_s) == (60.0, 60.0)
-
-
-def test_a_period_is_meant_as_it_is_run() -> None:
-    """A workload whose times are shortened polls that often nevertheless."""
-    tenfold = replace(LONG, workload=replace(LONG.workload, time_factor=10.0))
-    assert tenfold.at_period(0.5).workload.real_period_s == pytest.approx(0.5)
+def test_what_is_wrong_is_named_with_file_and_key(tmp_path: Path, more: str, says: str) -> None:
+    """In a file of one's own; what it does not say has its default."""
+    file = tmp_path / "mine.toml"
+    good = 'description = "some"\npollers = 10\nperiod_s = 1.0\nglobs = 2\npaths = 4\n'
+    file.write_text(good, encoding="utf-8")
+    assert load(str(file)).paths_per_poller == 1
+    file.write_text(good + more, encoding="utf-8")
+    with pytest.raises(WorkloadError) as caught:
+        load(str(file))
+    assert str(caught.value).startswith(str(file))
+    assert says in str(caught.value)

@@ -149,11 +149,7 @@ def live(duration_s: float, fault: str | None) -> None:
 
 @contextmanager
 def running(hadoop_version: str, say: Callable[[str], None], fault: str | None = None) -> Iterator[Stand]:
-    """Start everything, and stop it when the context ends, however that comes.
-
-    Raises:
-        TestbedError: something is missing or does not start; nothing is left running then.
-    """
+    """Start everything, and stop it when the context ends, however that comes."""
     find_program("prometheus")
     with ExitStack() as stack:
         say("a real HDFS on this machine, NameNode and DataNode, and a ZooKeeper")

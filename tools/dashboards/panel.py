@@ -24,40 +24,24 @@ Color: TypeAlias = Literal[
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One question and its answer.
+    """One question and its answer."""
 
-    Attributes:
-        kind: one number, or lines over time.
-        title: a question or a statement.
-        description: what is shown, and what good and bad look like.
-        unit: Grafana's id of a unit.
-        queries: what lines are called (`{{label}}` stands for a label's value), and their PromQL expressions.
-        width: of 24 columns.
-        colors: of lines, by what they are called.
-        thresholds: from this value on, it has this color; in ascending order.
-        base: the color below the first threshold.
-        is_stacked: the lines are parts of a whole.
-        is_logarithmic: they differ by orders of magnitude.
-        most: the largest value that there can be.
-        axis_to: how far the axis goes at least, so that small figures look small.
-        without_value: what is shown if there is no data.
-    """
-
-    kind: Literal["figure", "lines"] = "lines"
-    title: str
-    description: str
-    unit: str
+    kind: Literal["figure", "lines"] = "lines"  # one number, or lines over time
+    title: str  # a question or a statement
+    description: str  # what is shown, and what good and bad look like
+    unit: str  # Grafana's id of a unit
+    # what lines are called (`{{label}}` stands for a label's value), and their PromQL expressions
     queries: dict[str, str]
-    width: int = 12
-    colors: dict[str, Color] = {}
-    thresholds: dict[int | float, Color] = {}
-    base: Color = "green"
-    is_stacked: bool = False
-    is_logarithmic: bool = False
-    most: int | float | None = None
-    axis_to: int | float | None = None
+    width: int = 12  # of 24 columns
+    colors: dict[str, Color] = {}  # of lines, by what they are called
+    thresholds: dict[int | float, Color] = {}  # from this value on, it has this color; in ascending order
+    base: Color = "green"  # the color below the first threshold
+    is_stacked: bool = False  # the lines are parts of a whole
+    is_logarithmic: bool = False  # they differ by orders of magnitude
+    most: int | float | None = None  # the largest value that there can be
+    axis_to: int | float | None = None  # how far the axis goes at least, so that small figures look small
     decimals: int | None = None
-    without_value: str = ""
+    without_value: str = ""  # what is shown if there is no data
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,19 +52,13 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One dashboard.
+    """One dashboard."""
 
-    Attributes:
-        name: of its file, and the end of its uid.
-        instances: the metric whose targets can be chosen.
-        is_of_one: exactly one target is shown at a time.
-    """
-
-    name: str
+    name: str  # of its file, and the end of its uid
     title: str
     description: str
-    instances: str
-    is_of_one: bool = False
+    instances: str  # the metric whose targets can be chosen
+    is_of_one: bool = False  # exactly one target is shown at a time
     rows: tuple[Row, ...]
 
     @property

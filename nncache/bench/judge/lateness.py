@@ -58,12 +58,8 @@ def lateness(
 ) -> DataFrame:
     """Return one row for each change and each poller of its path: `poller`, `path_id`, `number`, `value_s`.
 
-    Args:
-        spark: any session.
-        known: the states of all paths (bench/judge/verdicts.py).
-        judged: the polls with their verdicts.
-        until_s: changes that were acknowledged later are left out.
-        duration_s: of the measured time.
+    `known` are the states of all paths, `judged` the polls with their verdicts (bench/judge/verdicts.py). Changes that
+    were acknowledged later than `until_s` are left out.
     """
     counted = spark.sql(_COUNTED, args={"until_s": float(until_s)}, states=known)
     return spark.sql(_LATENESS, args={"duration_s": float(duration_s)}, judged=judged, counted=counted)

@@ -11,11 +11,8 @@ from hdrh.histogram import HdrHistogram
 
 from nncache.bench.shared.figures import Quantiles
 
-MOST_S: Final = 3600
-"""Longer times count as this, s."""
-
-CDF_POINTS: Final = 200
-"""How many points `Quantiles.cdf` has at most."""
+MOST_S: Final = 3600  # longer times count as this, s
+CDF_POINTS: Final = 200  # how many points `Quantiles.cdf` has at most
 
 _MICROSECONDS: Final = 1_000_000
 _SIGNIFICANT_DIGITS: Final = 3

@@ -3,27 +3,25 @@
 The rules are in `bench/judge/__init__.py`.
 """
 
+import math
 from collections import Counter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from nncache.bench.judge.lateness import counted_until, first_lateness, lateness
-from nncache.bench.judge.others import others
 from nncache.bench.judge.quantiles import MOST_S, Histogram
 from nncache.bench.judge.verdicts import states, verdicts
 from nncache.bench.shared import tables
-from nncache.bench.shared.figures import SCHEDULE_S, ModeFigures, WrongAnswer
+from nncache.bench.shared.figures import SCHEDULE_S, ModeFigures, OthersFigures, WrongAnswer
 
-NAMED: Final = 100
-"""How many wrong answers are named, the earliest first."""
+OTHERS_FILE: Final = "others.parquet"  # what a client that does not poll measured
 
-CALLS: Final = ("getFileInfo", "isFileClosed")
-"""What a poll costs the NameNode."""
-
-UPKEEP: Final = "upkeep:"
-"""What the names of other calls begin with."""
+NAMED: Final = 100  # how many wrong answers are named, the earliest first
+CALLS: Final = ("getFileInfo", "isFileClosed")  # what a poll costs the NameNode
+UPKEEP: Final = "upkeep:"  # what the names of other calls begin with
 
 _DISTRIBUTION: Final = """
 SELECT CAST(round(greatest(least(value_s, :most_s), 0) * 1000000) AS BIGINT) AS microseconds, count(*) AS times
@@ -82,13 +80,7 @@ def reduce(
 ) -> ModeFigures:
     """Return what the tables in `mode_directory` come out as, and leave `latency.hdr` beside them.
 
-    Args:
-        spark: any session.
-        mode_directory: where the tables are.
-        mode: its name.
-        duration_s: of the measured time.
-        bound_s: for how long a reply may show what is no longer true.
-        period_s: between two polls of one path by one poller.
+    A reply may show what is no longer true for `bound_s`; `period_s` is between two polls of one path by one poller.
     """
     known = states(spark, mode_directory).cache()
     judged = verdicts(spark, mode_directory, known, duration_s=duration_s, bound_s=bound_s).cache()
@@ -122,12 +114,8 @@ def reduce(
             oldest_s=summary.oldest_s,
             wrong=_wrong(spark, judged),
             wrong_count=summary.wrong,
-            calls={name: counters.calls[name] for name in CALLS if name in counters.calls},
-            upkeep={
-                name.removeprefix(UPKEEP): count
-                for name, count in counters.calls.items()
-                if name.startswith(UPKEEP)
-            },
+            calls=dict(counters.calls),
+            upkeep=dict(counters.upkeep),
             cpu_s=counters.cpu_s,
             memory_bytes=dict(counters.memory_bytes),
             clock_error_s=_clock_error(spark, mode_directory),
@@ -140,23 +128,19 @@ def reduce(
 
 
 class _Counters:
-    """What the servers and the generator used; rows of one name, as of several processes, are added up.
-
-    Attributes:
-        calls: by name, of the NameNode.
-        cpu_s: by source.
-        memory_bytes: by source.
-        audited: by outcome.
-    """
+    """What the servers and the generator used; rows of one name, as of several processes, are added up."""
 
     def __init__(self, spark: SparkSession, mode_directory: Path) -> None:
-        self.calls: Counter[str] = Counter()
-        self.cpu_s: dict[str, float] = {}
-        self.memory_bytes: Counter[str] = Counter()
-        self.audited: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()  # by name, of the NameNode
+        self.upkeep: Counter[str] = Counter()  # the same of other calls
+        self.cpu_s: dict[str, float] = {}  # by source
+        self.memory_bytes: Counter[str] = Counter()  # by source
+        self.audited: Counter[str] = Counter()  # by outcome
         for row in spark.read.parquet(str(mode_directory / "counters.parquet")).collect():
             match row.source, row.name, row.unit:
-                case "namenode", name, "calls":
+                case "namenode", name, "calls" if name.startswith(UPKEEP):
+                    self.upkeep[name.removeprefix(UPKEEP)] += round(row.value)
+                case "namenode", name, "calls" if name in CALLS:
                     self.calls[name] += round(row.value)
                 case source, "cpu", "s":
                     self.cpu_s[source] = self.cpu_s.get(source, 0.0) + row.value
@@ -182,3 +166,28 @@ def _wrong(spark: SparkSession, judged: DataFrame) -> tuple[WrongAnswer, ...]:
 def _clock_error(spark: SparkSession, mode_directory: Path) -> float:
     hosts = spark.read.parquet(str(mode_directory / "hosts.parquet")).collect()
     return max((row.clock_error_s for row in hosts), default=0.0)
+
+
+def others(mode_directory: Path) -> OthersFigures | None:
+    """Return the figures of the table; None without a table."""
+    file = mode_directory / OTHERS_FILE
+    if not file.exists():
+        return None
+    rows: list[dict[str, Any]] = pq.read_table(file).to_pylist()
+    calls = [row for row in rows if row["kind"] == "call"]
+    took_us = Counter(round(row["seconds"] * 1e6) for row in calls if row["error"] is None)
+    return OthersFigures(
+        took_s=Histogram(took_us.items()).quantiles(),
+        failed=sum(row["error"] is not None for row in calls),
+        rpc_calls=sum(row["calls"] for row in rows if row["kind"] == "queue"),
+        queue_s=_mean(rows, "queue"),
+        lock_wait_s=_mean(rows, "lock wait"),
+        processing_s=_mean(rows, "processing"),
+    )
+
+
+def _mean(rows: list[dict[str, Any]], kind: str) -> float | None:
+    """Return the mean over all calls; None without any."""
+    found = [row for row in rows if row["kind"] == kind]
+    calls = sum(row["calls"] for row in found)
+    return math.fsum(row["seconds"] * row["calls"] for row in found) / calls if calls else None

@@ -85,17 +85,10 @@ def states(spark: SparkSession, mode_directory: Path) -> DataFrame:
 def verdicts(
     spark: SparkSession, mode_directory: Path, known: DataFrame, *, duration_s: float, bound_s: float
 ) -> DataFrame:
-    """Return `polls` with what each is worth.
+    """Return `polls` with what each is worth, given the states of all paths.
 
     Columns beside those of `polls`: `is_measured`, `is_reply`, `shown` (number of the latest state that says the
     same), `verdict` ('fresh', 'stale', 'wrong'; null if it is no reply) and `age_s`; `sent_s` is null if it never was.
-
-    Args:
-        spark: any session.
-        mode_directory: where the tables are.
-        known: the states of all paths.
-        duration_s: of the measured time.
-        bound_s: for how long a reply may show what is no longer true.
     """
     rows = spark.read.parquet(str(mode_directory / "polls.parquet"))
     polls = spark.sql(

@@ -26,13 +26,7 @@ class Client:
     def __init__(
         self, address: tuple[str, int], tasks: asyncio.TaskGroup, tell: Callable[[Reply | str], None]
     ) -> None:
-        """Prepare to ask.
-
-        Args:
-            address: IP address and port of the server.
-            tasks: in which connections are opened.
-            tell: takes each reply, or what went wrong instead.
-        """
+        """Prepare to ask the server at this IP address; `tell` takes each reply, or what went wrong instead."""
         self._address = address
         self._tasks = tasks
         self._tell = tell

@@ -15,8 +15,7 @@ from typing import Final
 SAMPLES: Final = 20
 PATIENCE_S: Final = 10.0
 
-ASK: Final = b"clock\n"
-"""What the driver answers with its time."""
+ASK: Final = b"clock\n"  # what the driver answers with its time
 
 
 class ClockError(Exception):
@@ -25,15 +24,10 @@ class ClockError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ClockOffset:
-    """How far a clock is off.
+    """How far a clock is off."""
 
-    Attributes:
-        offset_s: this host's clock minus the driver's.
-        error_s: by how much that may be wrong, either way: half of the round trip.
-    """
-
-    offset_s: float
-    error_s: float
+    offset_s: float  # this host's clock minus the driver's
+    error_s: float  # by how much that may be wrong, either way: half of the round trip
 
     def then(self, later: "ClockOffset") -> "ClockOffset":
         """Return the offset with the error that holds from this measurement to a later one, drift included."""
@@ -55,12 +49,8 @@ def endpoint(address: str) -> tuple[str, int]:
 def measure(address: str, clock: Callable[[], float] = boottime) -> ClockOffset:
     """Return how far a clock is off against the driver's.
 
-    Args:
-        address: of the driver's clock, "host:port".
-        clock: the one that is measured.
-
     Raises:
-        ClockError: it can't be reached, or answers with something else.
+        ClockError: that can't be reached, or answers with something else.
     """
     try:
         with socket.create_connection(endpoint(address), timeout=PATIENCE_S) as connection:

@@ -58,15 +58,10 @@ def prepare(spark: SparkSession, tasks: int) -> None:
 
 
 def collect(spark: SparkSession, orders: Orders, directory: Path) -> None:
-    """Let all tasks poll until the end; write polls.parquet and hosts.parquet.
+    """Let all tasks poll until the end; write polls.parquet and hosts.parquet into the directory of the mode.
 
     Needs as many free slots as there are tasks, since all run at once (a barrier). Call `prepare` once before, and
     leave a second or two from now to the beginning of the warm-up.
-
-    Args:
-        spark: where they run.
-        orders: what they do.
-        directory: of the mode.
     """
     numbers = spark.range(0, orders.tasks, 1, orders.tasks)
     seen = numbers.mapInArrow(make_task(orders), from_arrow_schema(SEEN), barrier=True).toArrow()

@@ -24,19 +24,14 @@ class ReplyError(Exception):
 
 
 class Reply(NamedTuple):
-    """One whole reply.
-
-    Attributes:
-        served: how the server says that it came about: "hit", "miss", "bypass" and the like; "" if it says nothing.
-        keeps: whether the connection can take the next request.
-        head: its header fields, in lower case.
-    """
+    """One whole reply."""
 
     status: int
+    # how the server says that it came about: "hit", "miss", "bypass" and the like; "" if it says nothing
     served: str
     body: bytes
-    keeps: bool
-    head: bytes = b""
+    keeps: bool  # whether the connection can take the next request
+    head: bytes = b""  # its header fields, in lower case
 
     @property
     def tag(self) -> bytes:
@@ -50,11 +45,9 @@ class Reply(NamedTuple):
 
 
 def parse(data: bytes, *, is_end: bool = False) -> Reply | None:
-    """Return the reply that the data are, None while some of it is still to come.
+    """Return the reply that the data since the request are, None while some of it is still to come.
 
-    Args:
-        data: all that came since the request was sent.
-        is_end: nothing will follow, since the server closed the connection.
+    At the end nothing will follow, since the server closed the connection.
 
     Raises:
         ReplyError: this is not a reply.

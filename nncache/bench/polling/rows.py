@@ -13,19 +13,14 @@ import pyarrow as pa
 from nncache.bench.polling.replies import Reply, digest_of, file_id_of
 from nncache.bench.shared.tables import FAILED, POLLS
 
-BATCH: Final = 50_000
-"""Rows of one Arrow batch."""
+BATCH: Final = 50_000  # rows of one Arrow batch
 
 
 class Rows:
-    """One row for each poll, in the order in which they ended.
-
-    Attributes:
-        polls: how many there are.
-    """
+    """One row for each poll, in the order in which they ended."""
 
     def __init__(self) -> None:
-        self.polls = 0
+        self.polls = 0  # how many there are
         self._pollers, self._paths = array("i"), array("i")
         self._due, self._sent, self._replied = array("d"), array("d"), array("d")
         self._statuses, self._digests, self._file_ids = array("h"), array("q"), array("q")

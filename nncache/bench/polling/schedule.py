@@ -22,68 +22,32 @@ from nncache.bench.shared.plan import Poller
 TICK_S: Final = 0.001
 """Polls are sent in lots of a thousandth of a second; the event loop's own timers are no finer."""
 
-REST_S: Final = 0.25
-"""The longest time between two looks at what has timed out."""
+REST_S: Final = 0.25  # the longest time between two looks at what has timed out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """Between which moments is polled.
+    """Between which moments is polled."""
 
-    Attributes:
-        begins_s: from where the pollers' phases count.
-        ends_s: no poll is due from here on.
-        timeout_s: after which, from when it was sent, a poll without a reply has failed.
-        grace_s: how long after the end replies are awaited.
-    """
-
-    begins_s: float
-    ends_s: float
-    timeout_s: float = 30.0
-    grace_s: float = 10.0
-
-
-def step_of(poller: Poller, period_s: float) -> float:
-    """Return the seconds between two polls of a poller."""
-    return period_s / len(poller.path_ids)
+    begins_s: float  # from where the pollers' phases count
+    ends_s: float  # no poll is due from here on
+    timeout_s: float = 30.0  # after which, from when it was sent, a poll without a reply has failed
+    grace_s: float = 10.0  # how long after the end replies are awaited
 
 
 class Turn:
-    """Where one poller stands.
-
-    Attributes:
-        poller: what it does.
-        client: its connection.
-        sent_s: when the poll that it awaits was sent.
-        awaits: whether it awaits one.
-        is_held: whether the next one is due, but waits for that.
-    """
-
-    __slots__ = (
-        "_count",
-        "_first_s",
-        "_requests",
-        "_step_s",
-        "awaits",
-        "client",
-        "due_s",
-        "is_held",
-        "next_s",
-        "path_id",
-        "poller",
-        "sent_s",
-    )
+    """Where one poller stands."""
 
     def __init__(self, poller: Poller, requests: tuple[bytes, ...], begins_s: float, period_s: float) -> None:
         self.poller = poller
-        self.client: Client  # set by the schedule, which it answers to
-        self.awaits = False
-        self.is_held = False
+        self.client: Client  # its connection; set by the schedule, which it answers to
+        self.awaits = False  # a reply to a poll
+        self.is_held = False  # whether the next poll is due, but waits for that
         self.path_id = 0  # of the poll that it awaits, like the next two
         self.due_s = 0.0
         self.sent_s = 0.0
         self._requests = requests  # one for each path
-        self._step_s = step_of(poller, period_s)
+        self._step_s = period_s / len(poller.path_ids)
         self._first_s = begins_s + poller.phase_s
         self._count = 0  # polls that were due
         self.next_s = self._first_s  # when the next one is due
@@ -120,15 +84,7 @@ class Schedule:
         now: Callable[[], float],
         rows: Rows,
     ) -> None:
-        """Lay out the polls.
-
-        Args:
-            pollers: each with the requests for its paths.
-            period_s: from one poll of a path by a poller to the next.
-            times: between which moments.
-            now: the clock of these.
-            rows: takes what comes of the polls.
-        """
+        """Lay out the polls of these pollers, each with the requests for its paths, on the clock `now`."""
         self._times = times
         self._ends_s = times.ends_s
         self._now = now
@@ -143,11 +99,7 @@ class Schedule:
         self._bug: BaseException | None = None  # the first that a callback of the event loop met
 
     async def run(self, server: tuple[str, int]) -> None:
-        """Poll until the end and, for replies, a little longer. Polls due before now are left out.
-
-        Args:
-            server: host and port.
-        """
+        """Poll until the end and, for replies, a little longer. Polls due before now are left out."""
         loop = asyncio.get_running_loop()
         ((*_, address), *_) = await loop.getaddrinfo(*server, type=SOCK_STREAM)  # once, not for each poller
         host, port = str(address[0]), int(address[1])

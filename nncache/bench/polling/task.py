@@ -31,8 +31,7 @@ except ImportError:  # an executor may go without
 else:
     new_event_loop = uvloop.new_event_loop
 
-SPARE_FILES: Final = 100
-"""Open files that the process needs beside its pollers' connections."""
+SPARE_FILES: Final = 100  # open files that the process needs beside its pollers' connections
 
 HOST: Final = "host"
 """A column beside those of `POLLS`: a task's last row has its row of `HOSTS` there, as JSON, and nothing else."""
@@ -47,30 +46,18 @@ class TaskError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orders:
-    """What all tasks of one mode are given.
+    """What all tasks of one mode are given."""
 
-    Attributes:
-        workload: what is polled.
-        seed: of its plan.
-        root: of its plan.
-        tasks: how many share the pollers; task n runs the pollers n, n + tasks, n + 2 tasks ...
-        server: that is polled, "host:port".
-        clock: the driver's, "host:port".
-        zero_s: when the measured time begins, on the driver's clock.
-        warm_up_s: how long before that polling begins.
-        duration_s: of the measured time.
-        is_waiting: pollers wait for another answer in place of polling (`nncache.bench.polling.waiting`).
-    """
-
-    workload: Workload
-    seed: int
-    root: str = ROOT
-    tasks: int
-    server: str
-    clock: str
-    zero_s: float
-    warm_up_s: float
-    duration_s: float
+    workload: Workload  # what is polled
+    seed: int  # of its plan
+    root: str = ROOT  # of its plan
+    tasks: int  # how many share the pollers; task n runs the pollers n, n + tasks, n + 2 tasks
+    server: str  # that is polled, "host:port"
+    clock: str  # the driver's, "host:port"
+    zero_s: float  # when the measured time begins, on the driver's clock
+    warm_up_s: float  # how long before that polling begins
+    duration_s: float  # of the measured time
+    # pollers wait for another answer in place of polling (`nncache.bench.polling.waiting`)
     is_waiting: bool = False
 
     def pollers(self, task: int) -> tuple[Poller, ...]:
@@ -154,7 +141,7 @@ async def _poll(
     if orders.is_waiting:
         schedule = Waiting(asking, times, now=now, rows=rows)
     else:
-        schedule = Schedule(asking, orders.workload.real_period_s, times, now=now, rows=rows)
+        schedule = Schedule(asking, orders.workload.period_s, times, now=now, rows=rows)
     if now() > 0:
         raise TaskError(
             f"task {task} was ready {now():.1f} s after the measured time had begun: begin later, or warm up longer"

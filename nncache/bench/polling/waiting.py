@@ -19,14 +19,9 @@ from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
 from nncache.bench.shared.plan import Poller
 
-WAIT_S: Final = 20
-"""For which is waited at most in one request."""
-
-PAUSE_S: Final = 1.0
-"""Before a wait that was not granted, or failed, is asked for again."""
-
-_LATE_S: Final = 10.0
-"""A wait whose answer is later than its end by more than this has failed."""
+WAIT_S: Final = 20  # for which is waited at most in one request
+PAUSE_S: Final = 1.0  # before a wait that was not granted, or failed, is asked for again
+_LATE_S: Final = 10.0  # A wait whose answer is later than its end by more than this has failed
 
 _FOUND: Final = 200
 _UNCHANGED: Final = 304
@@ -36,24 +31,15 @@ _UNKNOWN_TAG: Final = b'"none"'
 
 @dataclass(eq=False)
 class _Waiter:
-    """One poller.
-
-    Attributes:
-        head: of its request, without the fields that say what it has and for how long it waits.
-        client: its connection.
-        tag: of the last answer.
-        said: that answer.
-        sent_s: when the request that is on its way was sent.
-        gives_up: ends that, if no answer comes.
-    """
+    """One poller."""
 
     poller: Poller
-    head: bytes
-    client: Client = field(init=False)
-    tag: bytes = _UNKNOWN_TAG
-    said: Reply | None = None
-    sent_s: float = 0.0
-    gives_up: asyncio.TimerHandle | None = None
+    head: bytes  # of its request, without the fields that say what it has and for how long it waits
+    client: Client = field(init=False)  # its connection
+    tag: bytes = _UNKNOWN_TAG  # of the last answer
+    said: Reply | None = None  # that answer
+    sent_s: float = 0.0  # when the request that is on its way was sent
+    gives_up: asyncio.TimerHandle | None = None  # ends that, if no answer comes
 
 
 class Waiting:
@@ -68,15 +54,7 @@ class Waiting:
         rows: Rows,
         until_found: bool = False,
     ) -> None:
-        """Lay them out.
-
-        Args:
-            pollers: each with the request for its path; one that has several waits for the first.
-            times: between which moments.
-            now: the clock of these.
-            rows: takes what comes of the waits.
-            until_found: whether a poller asks no more once its path exists.
-        """
+        """Lay them out, each with its request (of several the first); `until_found`: only until its path exists."""
         self._until_found = until_found
         self._pollers = tuple(pollers)
         self._times = times
@@ -84,11 +62,7 @@ class Waiting:
         self._rows = rows
 
     async def run(self, server: tuple[str, int]) -> None:
-        """Wait again and again until the end; what is on its way then is left.
-
-        Args:
-            server: host and port.
-        """
+        """Wait again and again until the end; what is on its way then is left."""
         loop = asyncio.get_running_loop()
         ((*_, address), *_) = await loop.getaddrinfo(*server, type=SOCK_STREAM)
         host, port = str(address[0]), int(address[1])

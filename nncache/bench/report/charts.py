@@ -1,27 +1,22 @@
 """The charts of a run: what reaches the NameNode, and what a cache saves it. Their style is in charts.mplstyle."""
 
+import io
 import math
+import textwrap
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from matplotlib import rc_context
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont, get_font
+from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
-from nncache.bench.report.canvas import (
-    ASKED,
-    COLOURS,
-    OTHER,
-    STYLE,
-    colour,
-    empty,
-    figure_of,
-    legend_of,
-    plain,
-    tinted,
-)
-from nncache.bench.report.finding import SAVED, Modes, load, ways
+from nncache.bench.report.finding import SAVED, Modes, load, schedule, ways, workload_name
 from nncache.bench.report.rounding import counted, duration, number, ratio, saved
 from nncache.bench.report.savings import (
     UNPOLLED,
@@ -35,6 +30,25 @@ from nncache.bench.report.savings import (
     share_of_cpu_saved,
 )
 from nncache.bench.shared.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
+
+STYLE: Final = str(Path(__file__).with_name("charts.mplstyle"))
+
+COLOURS: Final = {
+    "direct": "#000000",
+    "nncache": "#0072B2",
+    "waiting": "#009E73",
+    "nginx": "#D55E00",
+    "unpolled": "#999999",
+}
+"""By mode. Source: M. Okabe, K. Ito, "Color Universal Design", 2008."""
+
+OTHER: Final = "#CC79A7"
+"""The colour of any other mode."""
+
+ASKED: Final[dict[str, Any]] = {"color": "#555555", "linestyle": "--"}
+"""Lines that show what was asked for, not what was measured."""
+
+_LETTERS: Final = get_font(findfont("DejaVu Sans")).get_charmap().keys()
 
 KINDS: Final[Mapping[str, str]] = {
     "getFileInfo": "getFileInfo:\nthe status of a path",
@@ -50,11 +64,8 @@ _SERVERS: Final = ("proxy", "publisher", "nginx")
 _ROOM: Final = 1.03
 """Of the axis, for its longest bar."""
 
-_BAR: Final = 0.34
-"""Its height in a row of height 1: a line of text stands above it, and one below."""
-
-_LINE: Final = 90
-"""Letters of one line."""
+_BAR: Final = 0.34  # its height in a row of height 1: a line of text stands above it, and one below
+_LINE: Final = 90  # Letters of one line
 
 MEASURES: Final = ("of getFileInfo calls", "of all calls", "of the NameNode's\nCPU")
 """What is saved of, in the order in which bars are drawn, the darkest first."""
@@ -62,8 +73,7 @@ MEASURES: Final = ("of getFileInfo calls", "of all calls", "of the NameNode's\nC
 _SAVED_SHADES: Final = (1.0, 0.66, 0.4)
 _SAVED_BAR: Final = 0.27
 _LEAST: Final = -1.0  # twice the calls; a bar that is cut off there has its figure beside it
-_LAST: Final = 0.999
-"""What lies beyond is a poll or two of a short run, and not drawn."""
+_LAST: Final = 0.999  # what lies beyond is a poll or two of a short run, and not drawn
 
 
 @rc_context(fname=STYLE)
@@ -146,13 +156,8 @@ def _draw_calls(axes: Axes, info: RunInfo, modes: Modes) -> None:
         rates = {name: ratio(calls, mode.duration_s) for name, calls in own_calls(mode).items() if calls}
         below = " + ".join(f"{number(rate)} {plain(name)}" for name, rate in rates.items())
         _bars(axes, place, mode, dict(zip(SHADES, parts, strict=True)))
-        _texts(
-            axes,
-            place,
-            mode,
-            _head(total, share_of_calls_saved(mode, modes)),
-            below if len(rates) > 1 else "",
-        )
+        head = _head(total, share_of_calls_saved(mode, modes))
+        _texts(axes, place, mode, head, below if len(rates) > 1 else "")
     lines = [axes.axvline(asked, label=f"{number(asked)} polls/s\nasked for", **ASKED)] if asked > 0 else []
     axes.set(ylim=(len(modes) - 0.45, -0.55), yticks=[])
     legend_of(axes, dict(zip(KINDS.values(), SHADES, strict=True)), *lines)
@@ -235,3 +240,58 @@ def _draw_savings(axes: Axes, rows: list[Saving]) -> None:
 def _named(row: Saving) -> str:
     how = "" if row.is_measured else "\n(calls computed)"
     return f"{plain(row.mode, 12)},\nevery {row.period_s:,g} s{how}"
+
+
+# ---- what all charts have in common ----------------------------------------------------------------------------------
+
+
+def figure_of(info: RunInfo, modes: Modes, title: str, height: float, caption: str = "") -> Figure:
+    """Return a figure with its title, and below it a caption, which run it is of, and whether it was too slow."""
+    figure = Figure(figsize=(12, height))
+    kept_together = plain(title, 240).replace(" %", "\N{NO-BREAK SPACE}%")
+    lines = textwrap.wrap(kept_together, 65, max_lines=4, placeholder=" …")
+    figure.suptitle("\n".join(lines), x=0.01, ha="left")
+    late = schedule(modes)
+    parts = [f"workload {plain(workload_name(info), 50)}", f"seed {info.seed}", plain(info.date, 30)]
+    footer = textwrap.wrap(plain(caption, 600), 115)
+    footer.append(" · ".join([*parts, plain(late, 80)] if late else parts))
+    figure.supxlabel("\n".join(footer), x=0.01, ha="left", size=11, color="black" if late else "#555555")
+    return figure
+
+
+def plain(text: str, most: int = 16) -> str:
+    """Return the text on one line, cut to a length; letters that the font does not have are question marks."""
+    known = "".join(letter if ord(letter) in _LETTERS else "?" for letter in " ".join(text.split()))
+    return known if len(known) <= most else f"{known[: most - 1]}…"
+
+
+def colour(mode: ModeFigures) -> str:
+    """Return the colour of a mode in all charts."""
+    return COLOURS.get(mode.mode, OTHER)
+
+
+def tinted(name: str, shade: float) -> tuple[float, float, float]:
+    """Return a colour with so much of itself, the rest white: nothing shines through, as it would with alpha."""
+    red, green, blue = (1 - shade * (1 - part) for part in to_rgb(name))
+    return red, green, blue
+
+
+def legend_of(axes: Axes, names: Mapping[str, float], *more: Artist) -> None:
+    """Say to the right of the axes what the shades mean, by name, and what other things do."""
+    grey = [Patch(color=tinted("#333333", shade), label=name) for name, shade in names.items()]
+    beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "labelspacing": 0.8}
+    axes.legend(handles=[*grey, *more], labelcolor="#333333", **beside)
+
+
+def empty(axes: Axes, why: str) -> None:
+    """Write into the empty axes why they are."""
+    axes.set(xticks=[], yticks=[])
+    axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", size=14)
+
+
+@rc_context(fname=STYLE)
+def as_png(figure: Figure) -> bytes:
+    """Return a chart as a PNG file."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png")
+    return file.getvalue()

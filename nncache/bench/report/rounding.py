@@ -3,8 +3,7 @@
 import math
 from typing import Final
 
-NONE: Final = "\N{EN DASH}"
-"""Stands where there is no number."""
+NONE: Final = "\N{EN DASH}"  # stands where there is no number
 
 _WHOLE_FROM: Final = 99.95
 _LEAST_SHARE: Final = 0.0001

@@ -8,8 +8,7 @@ from typing import Final
 from nncache.bench.report.rounding import ratio
 from nncache.bench.shared.figures import AtPeriod, ModeFigures, RunInfo
 
-PERIODS: Final = (1.0, 5.0, 30.0)
-"""Poll periods of the table, seconds."""
+PERIODS: Final = (1.0, 5.0, 30.0)  # poll periods of the table, seconds
 
 FORMULA: Final = (
     "Computed: getFileInfo calls/s = changes/s \N{MULTIPLICATION SIGN} getFileInfo calls per change, both as measured "
@@ -22,35 +21,25 @@ FORMULA: Final = (
 """How the computed rows are computed."""
 
 
-UNPOLLED: Final = "unpolled"
-"""The mode in which no one asks: it saves nothing."""
+UNPOLLED: Final = "unpolled"  # the mode in which no one asks: it saves nothing
 
 _WITHOUT_UPKEEP: Final = ("direct", "nginx", UNPOLLED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saving:
-    """What one mode saves the NameNode at one poll period.
-
-    Attributes:
-        direct_calls_per_s: getFileInfo calls a second if every poll goes to the NameNode.
-        calls_per_s: the same through this mode.
-        direct_all_per_s: calls of all kinds a second, if every poll goes to the NameNode.
-        all_per_s: the same through this mode: polls of the edits, probes and the like included.
-        direct_cores: that the NameNode uses if every poll goes to it; NaN if that was not measured.
-        cores: the same through this mode.
-        is_measured: in this run, by a generator that kept its schedule; else computed by `FORMULA` from what was
-            measured at the run's own period.
-    """
+    """What one mode saves the NameNode at one poll period."""
 
     mode: str
     period_s: float
-    direct_calls_per_s: float
-    calls_per_s: float
-    direct_all_per_s: float
-    all_per_s: float
-    direct_cores: float
-    cores: float
+    direct_calls_per_s: float  # getFileInfo calls a second if every poll goes to the NameNode
+    calls_per_s: float  # the same through this mode
+    direct_all_per_s: float  # calls of all kinds a second, if every poll goes to the NameNode
+    all_per_s: float  # the same through this mode: polls of the edits, probes and the like included
+    direct_cores: float  # that the NameNode uses if every poll goes to it; NaN if that was not measured
+    cores: float  # the same through this mode
+    # in this run, by a generator that kept its schedule; else computed by `FORMULA` from what was measured at
+    # the run's own period
     is_measured: bool
 
     @property
@@ -163,6 +152,7 @@ def savings(
             direct = kept["direct"] if is_measured else polls_asked_per_s(info, period)
             # The calls of the run are changes/s times calls per change, also where nothing changed.
             calls = kept[mode.mode] if is_measured else min(calls_per_s(mode), direct)
+            beside = all_calls_per_s(mode) - calls_per_s(mode)
             there = {each.mode: each for each in run.get(period, ())}
             rows.append(
                 Saving(
@@ -171,11 +161,7 @@ def savings(
                     direct_calls_per_s=direct,
                     calls_per_s=calls,
                     direct_all_per_s=all_calls_per_s(there["direct"]) if is_measured else direct,
-                    all_per_s=(
-                        all_calls_per_s(there[mode.mode])
-                        if is_measured
-                        else calls + all_calls_per_s(mode) - calls_per_s(mode)
-                    ),
+                    all_per_s=all_calls_per_s(there[mode.mode]) if is_measured else calls + beside,
                     direct_cores=_cores_of_all(there.get("direct")),
                     cores=_cores_of_all(there.get(mode.mode)),
                     is_measured=is_measured,

@@ -40,11 +40,8 @@ from nncache.bench.report.savings import (
 from nncache.bench.shared.driver import Figure
 from nncache.bench.shared.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
 
-WIDTH: Final = 120
-"""Columns of a terminal."""
-
-MOST_WRONG: Final = 100
-"""Wrong answers that are listed for each mode."""
+WIDTH: Final = 120  # columns of a terminal
+MOST_WRONG: Final = 100  # wrong answers that are listed for each mode
 
 PROOF: Final = "miss; no-grant"
 """The reply to a caller whose right to see the path had to be proven first, by a call of its own."""

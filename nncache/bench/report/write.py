@@ -10,8 +10,7 @@ import jinja2
 import msgspec
 from markdown_it import MarkdownIt
 
-from nncache.bench.report.canvas import as_png
-from nncache.bench.report.charts import CHARTS
+from nncache.bench.report.charts import CHARTS, as_png
 from nncache.bench.report.finding import workload_name
 from nncache.bench.report.table import as_markdown
 from nncache.bench.shared.driver import Figure
@@ -51,10 +50,7 @@ def write_report(
 def page(title: str, source: str, charts: Mapping[str, bytes]) -> str:
     """Return the report as one page of HTML that needs nothing beside it.
 
-    Args:
-        title: of its window.
-        source: the report as Markdown; HTML in it is taken for text.
-        charts: PNG files by name, each of which the source shows as NAME.png.
+    HTML in its source is taken for text; the charts are PNG files by name, each of which the source shows as NAME.png.
     """
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(source)
     for name, png in charts.items():  # no text has that: in texts, a quotation mark is an entity

@@ -34,9 +34,6 @@ def nginx(namenode: str, *, valid_s: int | None, certificate: Certificate | None
     """Run one before a NameNode ("host:port") that keeps every 200 and 404 for `valid_s` seconds; None: nothing.
 
     With a certificate it speaks TLS.
-
-    Raises:
-        MissingToolError: nginx is not installed.
     """
     program = find_program("nginx")
 
@@ -59,11 +56,7 @@ def nginx(namenode: str, *, valid_s: int | None, certificate: Certificate | None
 
 
 def haproxy(namenode: str) -> AbstractContextManager[Running]:
-    """Run one before a NameNode ("host:port") that keeps every 200 for an hour.
-
-    Raises:
-        MissingToolError: HAProxy is not installed.
-    """
+    """Run one before a NameNode ("host:port") that keeps every 200 for an hour."""
     program = find_program("haproxy")
 
     def command(place: Path, address: str) -> tuple[str, ...]:

@@ -43,30 +43,20 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class NameNodeAt:
-    """A NameNode whose use is counted.
+    """A NameNode whose use is counted."""
 
-    Attributes:
-        http: "host:port" of its WebHDFS and JMX.
-        superuser: may change all files.
-        pid: its process, if it is one of this host; else what it says of itself counts.
-        rpc: "host:port" of its RPC server; None if that is not known.
-    """
-
-    http: str
-    superuser: str
-    pid: int | None = None
-    rpc: str | None = None
+    http: str  # "host:port" of its WebHDFS and JMX
+    superuser: str  # may change all files
+    pid: int | None = None  # its process, if it is one of this host; else what it says of itself counts
+    rpc: str | None = None  # "host:port" of its RPC server; None if that is not known
 
 
 def sample(
     namenode: NameNodeAt, processes: Mapping[str, int], upkeep: Callable[[], Mapping[str, float]]
 ) -> Sample:
-    """Look at all counters now.
+    """Look at all counters now: by JMX, and the CPU and memory of these processes with their children, by source.
 
-    Args:
-        namenode: is asked over JMX.
-        processes: by source, the process whose CPU and memory count, with its children.
-        upkeep: calls to the NameNode that it does not count itself, by name: probes over JMX.
+    `upkeep` returns the calls to the NameNode that it does not count itself, by name: probes over JMX.
     """
     values: dict[tuple[str, str, str], float] = {}
     said = beans(namenode.http, "Hadoop:service=NameNode,name=*")
@@ -117,8 +107,7 @@ def beans(http: str, query: str) -> list[dict[str, Any]]:
     return found
 
 
-AGE_S: Final = 2.0
-"""What the NameNode says of its calls is not older than that (seen: 1 s)."""
+AGE_S: Final = 2.0  # what the NameNode says of its calls is not older than that (seen: 1 s)
 
 
 def file_calls(http: str) -> int:

@@ -23,8 +23,7 @@ from nncache.testbed.daemon import Daemon, Proxy, Publisher
 AUDIT_SHARE: Final = 0.05
 """Of the hits of a measured proxy, compared with the NameNode's own answers: at most one for 100 forwarded calls."""
 
-AUDITING: Final = ("--audit-share", str(AUDIT_SHARE))
-"""Arguments of a proxy that does."""
+AUDITING: Final = ("--audit-share", str(AUDIT_SHARE))  # arguments of a proxy that does
 
 
 class Channel(StrEnum):
@@ -43,14 +42,10 @@ def nncache(
     *,
     edits_flags: Sequence[str] = (),
 ) -> Iterator[Running]:
-    """Run a proxy whose cache is open; what it takes is removed at the end.
+    """Run a proxy whose cache is open for these globs; what it takes is removed at the end.
 
-    Args:
-        cluster: with a ZooKeeper, if that is the channel.
-        globs: of the paths that may be answered from memory.
-        channel: see there. With ZooKeeper the proxy is registered there, and found by name.
-        proxy_flags: further arguments of the proxy.
-        edits_flags: further arguments of the one that reads edits: the publisher, or else the proxy.
+    With ZooKeeper as its channel it is registered there, and found by name. `edits_flags` are further arguments of the
+    one that reads edits: the publisher, or else the proxy.
     """
     common = [*cluster.flags]
     with ExitStack() as running:

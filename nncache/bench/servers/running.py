@@ -18,17 +18,11 @@ PAGE_TIMEOUT_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One look at a server.
+    """One look at a server."""
 
-    Attributes:
-        answered: requests since its start; of nncache those from memory alone.
-        connections: that are open.
-        entries: replies that it holds; 0 where it does not say.
-    """
-
-    answered: int
-    connections: int
-    entries: int = 0
+    answered: int  # requests since its start; of nncache those from memory alone
+    connections: int  # that are open
+    entries: int = 0  # replies that it holds; 0 where it does not say
 
 
 def page_of(address: str, path: str) -> str:
@@ -47,25 +41,21 @@ def _none() -> Mapping[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """What the run needs to know of it.
+    """What the run needs to know of it."""
 
-    Attributes:
-        address: "host:port" that is polled.
-        processes: whose CPU and memory count, by source (bench/shared/tables.py, COUNTERS), without the NameNode's.
-        upkeep: calls that it makes to the NameNode without any poll and that the NameNode does not count, by name
-            ("upkeep:..."); so far, since it began.
-        progress: looks at what it has answered; None if it does not count that.
-        audited: answers from memory that it compared with the NameNode's own since it began, by outcome
-            (`nncache.auditing.audit_judge`); empty for a server that does not.
-        metrics: its own figures, by name (`nncache.testbed.daemon.Daemon.metrics`); empty for a server that is not
-            nncache.
-    """
-
-    address: str
+    address: str  # "host:port" that is polled
+    # whose CPU and memory count, by source (bench/shared/tables.py, COUNTERS), without the NameNode's
     processes: Mapping[str, int] = field(default_factory=dict)
+    # calls that it makes to the NameNode without any poll and that the NameNode does not count, by name
+    # ("upkeep:..."); so far, since it began
     upkeep: Callable[[], Mapping[str, float]] = _none
+    # looks at what it has answered; None if it does not count that
     progress: Callable[[], Progress] | None = None
+    # answers from memory that it compared with the NameNode's own since it began, by outcome
+    # (`nncache.auditing.audit_judge`); empty for a server that does not
     audited: Callable[[], Mapping[str, float]] = _none
+    # its own figures, by name (`nncache.testbed.daemon.Daemon.metrics`); empty for a server that is not
+    # nncache
     metrics: Callable[[], Mapping[str, float]] = _none
 
 
@@ -73,12 +63,7 @@ class Running:
 def server(name: str, command: Callable[[Path, str], Sequence[str]]) -> Iterator[Running]:
     """Run a program of one process, perhaps with children, until the end of the block.
 
-    Args:
-        name: of the program, and of its process.
-        command: given a directory of its own and the address that it is to listen on.
-
-    Raises:
-        StartError: it does not listen in time.
+    Its command is made of a directory of its own and the address that it is to listen on.
     """
     with ExitStack() as close:
         place = Path(close.enter_context(tempfile.TemporaryDirectory(prefix=f"nncache-{name}-")))

@@ -34,18 +34,12 @@ _WHOLE_FROM: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of a run; without limits it is shown and not judged.
+    """One figure of a run; without limits it is shown and not judged."""
 
-    Attributes:
-        what: it is of.
-        unit: "" of a count or a ratio.
-        most, least: the limits.
-    """
-
-    what: str
+    what: str  # it is of
     value: float
-    unit: str = ""
-    most: float = math.inf
+    unit: str = ""  # "" of a count or a ratio
+    most: float = math.inf  # the limits
     least: float = -math.inf
 
     @property
@@ -83,16 +77,11 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a benchmark measured.
-
-    Attributes:
-        table: lines that are printed before the figures.
-        rounds: dataclasses, each a row of rounds.json.
-    """
+    """What a benchmark measured."""
 
     figures: Sequence[Figure]
-    table: Sequence[str] = ()
-    rounds: Sequence[Any] = field(default=())
+    table: Sequence[str] = ()  # lines that are printed before the figures
+    rounds: Sequence[Any] = field(default=())  # dataclasses, each a row of rounds.json
     chart: Chart | None = None
 
 
@@ -112,12 +101,8 @@ def benchmark(name: str) -> Callable[[Callable[..., Result]], click.Command]:
             if not all(each.is_met for each in result.figures):
                 sys.exit(SHORTFALL)
 
-        where = click.option(
-            "--out",
-            default=f"build/{name}",
-            type=click.Path(path_type=Path),
-            help="Directory of the results.",
-        )
+        place = click.Path(path_type=Path)
+        where = click.option("--out", default=f"build/{name}", type=place, help="Directory of the results.")
         return click.command(context_settings={"show_default": True})(where(command))
 
     return decorate

@@ -16,46 +16,31 @@ ROOT: Final = "/bench"
 
 @dataclass(frozen=True, slots=True)
 class Poller:
-    """What one poller does: it asks for its paths one after the other, each once in a period.
-
-    Attributes:
-        caller: its `user.name`.
-        path_ids: whose statuses it asks for.
-        phase_s: when in the period it asks for the first; the others follow evenly.
-    """
+    """What one poller does: it asks for its paths one after the other, each once in a period."""
 
     number: int
-    caller: str
-    path_ids: tuple[int, ...]
-    phase_s: float
+    caller: str  # its `user.name`
+    path_ids: tuple[int, ...]  # whose statuses it asks for
+    phase_s: float  # when in the period it asks for the first; the others follow evenly
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change to come.
+    """One change to come."""
 
-    Attributes:
-        at_s: when it is due, in seconds from the beginning of the measured time; less than 0 while warming up.
-    """
-
+    # when it is due, in seconds from the beginning of the measured time; less than 0 while warming up
     at_s: float
     kind: ChangeKind
     path_id: int
 
 
 class Plan:
-    """The paths of a workload, and who asks for which.
-
-    Attributes:
-        workload: what it was made of.
-        seed: of all that is drawn.
-        root: the directory that all paths are below, so that runs don't meet.
-    """
+    """The paths of a workload, and who asks for which."""
 
     def __init__(self, workload: Workload, seed: int, root: str = ROOT) -> None:
-        self.workload = workload
-        self.seed = seed
-        self.root = root
+        self.workload = workload  # what it was made of
+        self.seed = seed  # of all that is drawn
+        self.root = root  # the directory that all paths are below, so that runs don't meet
 
     @property
     def globs(self) -> tuple[str, ...]:
@@ -105,7 +90,7 @@ class Plan:
         else:
             path_ids = tuple((number + step * workload.globs) % workload.paths for step in range(count))
             caller = f"p{number:05}"
-        return Poller(number, caller, path_ids, chance.random() * workload.real_period_s)
+        return Poller(number, caller, path_ids, chance.random() * workload.period_s)
 
     def existing(self) -> frozenset[int]:
         """Return the paths that exist at the start; of a directory all or none, as it may come and go as a whole."""
@@ -117,16 +102,13 @@ class Plan:
         return frozenset(there)
 
     def changes(self, existing: frozenset[int], from_s: float, duration_s: float) -> Iterator[Change]:
-        """Yield what changes from `from_s` (0: the measured time begins) to `duration_s`, in order.
+        """Yield what changes from `from_s` (0: the measured time begins; less: the warm-up) to `duration_s`, in order.
 
-        Args:
-            existing: the paths that exist at `from_s`.
-            from_s: 0 or, with a warm-up, less.
-            duration_s: of the measured time.
+        `existing` are the paths that exist at `from_s`.
         """
         chance = random.Random(f"{self.seed}:changes")
         state = _State(self, existing)
-        rate = self.workload.real_changes_per_s
+        rate = self.workload.changes_per_s
         events = [(event.at * duration_s, event) for event in self.workload.events]
         at_s = from_s
         while True:

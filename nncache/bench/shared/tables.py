@@ -20,14 +20,12 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-FAILED: Final = 0
-"""The status of a poll that got no reply."""
+FAILED: Final = 0  # the status of a poll that got no reply
 
 AUDITED: Final = "answers audited"
 """The unit of answers that a proxy compared with the NameNode's own, by outcome; warm-up included."""
 
-DENIED: Final = 403
-"""Its digest and file id are 0: what a refusal says names the caller."""
+DENIED: Final = 403  # its digest and file id are 0: what a refusal says names the caller
 
 
 def _table(**columns: tuple[pa.DataType, str]) -> pa.Schema:

@@ -47,65 +47,31 @@ NEEDS: Final[dict[ChangeKind, bool | None]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One change at a set time, beside those that come at random.
+    """One change at a set time, beside those that come at random."""
 
-    Attributes:
-        at: when, as a share of the measured time (0 to 1).
-        kind: what happens.
-        share: of the paths that it happens to, evenly spread; 0: only the first.
-    """
-
-    at: float
-    kind: ChangeKind
-    share: float = 0.0
+    at: float  # when, as a share of the measured time (0 to 1)
+    kind: ChangeKind  # what happens
+    share: float = 0.0  # of the paths that it happens to, evenly spread; 0: only the first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """What is polled and changed. All times are before `time_factor`.
+    """What is polled and changed."""
 
-    Attributes:
-        name: as in the file's name.
-        description: one sentence for the report.
-        pollers: how many clients poll, each over a connection of its own.
-        period_s: seconds between two polls of one path by one poller.
-        paths_per_poller: how many paths each polls, one after the other within the period.
-        globs: filters; path i belongs to glob i mod `globs`.
-        paths: all in all.
-        paths_per_directory: how many share a parent.
-        callers: who asks.
-        exist_share: share of the paths that exist at the start.
-        changes_per_s: random changes a second, over all paths.
-        kinds: how often each kind is drawn among those that fit the path, by weight.
-        events: changes at set times.
-        time_factor: by how much all times of the workload are shortened: 10 turns a period of 30 s into 3 s, and
-            2 changes a second into 20. The product's own times stay as they are.
-    """
-
-    name: str
-    description: str
-    pollers: int
-    period_s: float
-    globs: int
-    paths: int
-    paths_per_poller: int = 1
-    paths_per_directory: int = 1
-    callers: Callers = Callers.PER_GLOB
-    exist_share: float = 0.5
-    changes_per_s: float = 0.0
+    name: str  # as in the file's name
+    description: str  # one sentence for the report
+    pollers: int  # how many clients poll, each over a connection of its own
+    period_s: float  # seconds between two polls of one path by one poller
+    globs: int  # filters; path i belongs to glob i mod `globs`
+    paths: int  # all in all
+    paths_per_poller: int = 1  # how many paths each polls, one after the other within the period
+    paths_per_directory: int = 1  # how many share a parent
+    callers: Callers = Callers.PER_GLOB  # who asks
+    exist_share: float = 0.5  # share of the paths that exist at the start
+    changes_per_s: float = 0.0  # random changes a second, over all paths
+    # how often each kind is drawn among those that fit the path, by weight
     kinds: dict[ChangeKind, float] = field(default_factory=dict)
-    events: tuple[Event, ...] = ()
-    time_factor: float = 1.0
-
-    @property
-    def real_period_s(self) -> float:
-        """Seconds between two polls of one path by one poller, as they are run."""
-        return self.period_s / self.time_factor
-
-    @property
-    def real_changes_per_s(self) -> float:
-        """Random changes a second, as they are run."""
-        return self.changes_per_s * self.time_factor
+    events: tuple[Event, ...] = ()  # changes at set times
 
     def scaled(self, *, pollers: int) -> "Workload":
         """Return the same with fewer or more pollers, and everything else in proportion (at least one of each)."""

@@ -47,19 +47,8 @@ def load(name_or_path: str) -> Workload:
 
 def _wrong(workload: Workload) -> list[tuple[str, str]]:
     """Say what makes no sense, by key."""
-    wrong = [
-        (key, f"{getattr(workload, key)} is not above 0")
-        for key in (
-            "pollers",
-            "period_s",
-            "globs",
-            "paths",
-            "paths_per_poller",
-            "paths_per_directory",
-            "time_factor",
-        )
-        if getattr(workload, key) <= 0
-    ]
+    positive = ("pollers", "period_s", "globs", "paths", "paths_per_poller", "paths_per_directory")
+    wrong = [(key, f"{it} is not above 0") for key in positive if (it := getattr(workload, key)) <= 0]
     if wrong:
         return wrong
     if workload.paths < workload.globs:

@@ -1,15 +1,14 @@
-"""The client behaves as ordinary HTTP clients do when connections break."""
+"""The client behaves as ordinary HTTP clients do when connections break, and reads replies however they are cut."""
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Callable
+from hashlib import blake2b
 
 import pytest
 import uvloop
 
 from nncache.bench.polling.client import Client
-from nncache.bench.polling.replies import Reply
-from tests.bench.polling.test_replies import said
+from nncache.bench.polling.replies import MAX_HEAD_BYTES, Reply, ReplyError, digest_of, file_id_of, parse
 from tests.bench.polling_server import BODY, Act, RawServer, Script, reply
 from tests.patience import HANG_S
 
@@ -18,6 +17,12 @@ Story = Callable[["Asked"], Awaitable[None]]
 LOOPS = pytest.mark.parametrize(
     "loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"]
 )
+
+
+def said(reply: Reply | str | None) -> tuple[object, ...]:
+    """Return what a reply says, without its head."""
+    assert isinstance(reply, Reply)
+    return tuple(reply[:4])
 
 
 class Asked:
@@ -94,30 +99,6 @@ def test_a_request_whose_connection_broke_is_repeated_once(
     assert (script.connections, len(script.targets)) == (2, 3)
 
 
-@pytest.mark.parametrize("then", ["close", "reset"])
-def test_what_breaks_twice_has_failed(then: str) -> None:
-    """There is no third attempt; the next request gets its own two."""
-
-    async def story(asked: Asked) -> None:
-        assert str(await asked.ask()).startswith("connection ")
-        await ask_twice(asked)
-
-    broken = Act(data=b"", then=then)
-    script = tell(story, broken, broken, broken, Act())
-    assert (script.connections, len(script.targets)) == (4, 5)
-
-
-def test_connection_close_is_obeyed() -> None:
-    """Each reply with this field costs a new connection."""
-
-    async def story(asked: Asked) -> None:
-        for _ in range(3):
-            assert said(await asked.ask()) == (200, "", BODY, False)
-
-    closing = Act(data=reply(fields=("Connection: close",)), then="close")
-    assert tell(story, closing).connections == 3
-
-
 @LOOPS
 def test_a_body_may_end_with_the_connection(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
     """It is complete then, and not repeated."""
@@ -127,29 +108,6 @@ def test_a_body_may_end_with_the_connection(loop: Callable[[], asyncio.AbstractE
 
     bare = Act(data=b"HTTP/1.1 200 OK\r\n\r\nuntil the end", split=30, then="close")
     assert len(tell(story, bare, loop=loop).targets) == 1
-
-
-def test_what_is_no_reply_has_failed() -> None:
-    """It is not asked for again."""
-
-    async def story(asked: Asked) -> None:
-        assert await asked.ask() == "no HTTP reply: b'SSH-2.0'"
-        await ask_twice(asked)
-
-    assert len(tell(story, Act(data=b"SSH-2.0"), Act()).targets) == 3
-
-
-@LOOPS
-def test_a_server_that_does_not_listen_is_named(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
-    """Refused is failed, at once."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-
-        async def story(asked: Asked) -> None:
-            for _ in range(2):
-                assert await asked.ask() == "can't connect: Connection refused"
-
-        tell(story, loop=loop, address=unused.getsockname())
 
 
 def test_giving_up_is_reported_once() -> None:
@@ -177,3 +135,89 @@ def test_an_unasked_reply_closes_the_connection() -> None:
 
     twice = Act(data=reply() + reply(b"", "408 Request Timeout"), split=len(reply()))
     assert tell(story, twice, Act()).connections == 2
+
+
+# ---- replies --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_a_reply_is_complete_at_its_last_byte_and_not_before(is_chunked: bool) -> None:
+    """Content-Length and chunks both say where a body ends."""
+    data = reply(is_chunked=is_chunked)
+    for cut in range(len(data)):
+        assert parse(data[:cut]) is None
+    assert said(parse(data)) == (200, "", BODY, True)
+
+
+@pytest.mark.parametrize(
+    ("data", "keeps"),
+    [
+        (reply(), True),
+        (reply(fields=("Connection: keep-alive",)), True),
+        (reply(fields=("Connection: Close",)), False),
+        (reply().replace(b"HTTP/1.1", b"HTTP/1.0"), False),
+        (reply() + b"surplus", False),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", True),
+    ],
+)
+def test_only_an_open_connection_takes_the_next_request(data: bytes, keeps: bool) -> None:
+    """`Connection: close`, HTTP/1.0 and surplus bytes end it."""
+    found = parse(data)
+    assert found is not None
+    assert found.keeps is keeps
+
+
+@pytest.mark.parametrize(
+    ("field", "served"),
+    [
+        ("Cache-Status: nncache; hit", "hit"),
+        ("cache-status: nncache;hit; ttl=3", "hit"),
+        ("Cache-Status: nncache; fwd=miss; stored", "miss"),
+        ("Cache-Status: nncache; fwd=miss; collapsed", "miss"),
+        ("Cache-Status: nncache; fwd=bypass; detail=gate-closed", "bypass; gate-closed"),
+        ("Cache-Status: nncache; fwd=uri-miss; detail=hit-ratio", "uri-miss; hit-ratio"),
+        ("Cache-Status: nncache; fwd=miss; stored; detail=no-grant", "miss; no-grant"),
+        ("Cache-Status: origin; hit; detail=old, nncache; fwd=miss", "miss"),
+        ("Cache-Status: nncache; detail=not-webhdfs", ""),
+        ("X-Cache-Status: HIT", "hit"),
+        ("X-Cache-Status: EXPIRED", "expired"),
+        ("X-Other: hit", ""),
+    ],
+)
+def test_the_server_says_how_it_came_about(field: str, served: str) -> None:
+    """In the words of nncache (RFC 9211) and of nginx."""
+    found = parse(reply(fields=(field,)))
+    assert found is not None
+    assert found.served == served
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"SSH-2.0-OpenSSH",
+        b"HTTP/1.1 abc\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + bytes(MAX_HEAD_BYTES),
+    ],
+)
+def test_what_is_no_reply_is_refused(data: bytes) -> None:
+    """Waiting for the rest of it would never end."""
+    with pytest.raises(ReplyError):
+        parse(data)
+
+
+def test_a_digest_is_of_the_body_alone() -> None:
+    """Except that a refusal names its caller, so that those of two pollers would differ."""
+    expected = int.from_bytes(blake2b(BODY, digest_size=8).digest(), "big", signed=True)
+    assert digest_of(200, BODY) == digest_of(404, BODY) == expected
+    assert digest_of(403, BODY) == digest_of(0, b"") == 0
+
+
+def test_a_file_id_is_found_or_0() -> None:
+    """A missing file has none."""
+    assert file_id_of(BODY) == 16389
+    assert file_id_of(b'{"RemoteException":{"exception":"FileNotFoundException"}}') == 0

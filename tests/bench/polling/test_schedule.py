@@ -157,16 +157,6 @@ def test_a_generator_that_falls_behind_says_so() -> None:
     assert len(rows) == 6, "none is left out"
 
 
-def test_connections_are_opened_when_the_first_poll_is_due() -> None:
-    """One for each poller, spread over the first period as the phases are."""
-    script = Script()
-    pollers = [Poller(number, "joe", (number,), number * 0.01) for number in range(10)]
-    rows = polled(script, *pollers)
-    assert script.connections == script.most_at_once == 10
-    assert len(rows) == 30
-    assert [target[12] for target in script.targets[:10]] == [str(number) for number in range(10)]
-
-
 def test_what_would_have_been_due_before_it_is_ready_is_left_out() -> None:
     """A task that starts in the middle of the warm-up does not send all that it missed at once."""
     rows = polled(Script(), one(0), times=Times(begins_s=-50.0, ends_s=0.2))
@@ -181,14 +171,6 @@ def test_what_is_not_answered_by_the_end_has_failed() -> None:
     assert [math.isnan(row["sent_s"]) for row in rows] == [False, True, True]
     assert {(row["status"], row["digest"], row["file_id"], row["served"]) for row in rows} == {(0, 0, 0, "")}
     assert all(row["replied_s"] >= 0.34 for row in rows)
-
-
-def test_what_is_answered_in_the_time_of_grace_is_a_reply() -> None:
-    """Polls that waited are sent then, too."""
-    script = Script({"/0": (Act(delay_s=0.3), Act())})
-    rows = polled(script, one(0), times=Times(begins_s=0.02, ends_s=0.25))
-    assert [row["status"] for row in rows] == [200, 200, 200]
-    assert rows[-1]["sent_s"] > 0.25
 
 
 def test_a_reply_that_takes_too_long_is_none() -> None:

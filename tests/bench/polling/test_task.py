@@ -1,14 +1,14 @@
 """A task runs its share of the pollers on the driver's clock."""
 
-import resource
+import itertools
+import threading
 
 import pyarrow as pa
 import pytest
 
-from nncache.bench.polling.clock import boottime, serving_time
-from nncache.bench.polling.task import HOST, TaskError, allow_files, run
-from tests.bench.example_orders import orders
-from tests.bench.polling_server import Script, serving
+from nncache.bench.polling.clock import SAMPLES, ClockError, ClockOffset, boottime, measure, serving_time
+from nncache.bench.polling.task import HOST, TaskError, run
+from tests.bench.polling_server import Script, orders, serving
 
 SHIFT_S = 500.0
 LEAD_S = 5.0
@@ -46,10 +46,34 @@ def test_a_task_that_comes_too_late_says_so() -> None:
             list(run(late, 0))
 
 
-def test_too_few_open_files_are_refused_before_anything_is_sent() -> None:
-    """The message says how many there are and how many are needed."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    allow_files(hard)
-    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
-    with pytest.raises(TaskError, match=f"{hard} open files, but {hard + 1} are needed"):
-        allow_files(hard + 1)
+# ---- its clock ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shift_s", [0.0, 3.25, -1000.5])
+def test_a_clock_that_is_off_is_found_out(shift_s: float) -> None:
+    """Within the error that is named; the offset is ours minus the driver's. Nothing is left behind."""
+    with serving_time("127.0.0.1") as address:
+        found = measure(address, clock=lambda: boottime() + shift_s)
+        again = measure(address, clock=lambda: boottime() + shift_s)
+    assert abs(found.offset_s - shift_s) <= found.error_s
+    assert abs(again.offset_s - shift_s) <= again.error_s
+    assert "clock" not in {thread.name for thread in threading.enumerate()}
+    with pytest.raises(ClockError, match=address):
+        measure(address)
+
+
+def test_the_shortest_round_trip_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its offset is taken to be that of its middle, and wrong by half of it at most."""
+    trips = [(200.0 + number, 1.0) for number in range(SAMPLES)]
+    trips[7] = (300.0, 0.125)
+    times = itertools.chain.from_iterable((sent_s, sent_s + took_s) for sent_s, took_s in trips)
+    monkeypatch.setattr("nncache.bench.polling.clock.boottime", lambda: 100.0)
+    with serving_time("127.0.0.1") as address:
+        found = measure(address, clock=lambda: next(times))
+    assert found == ClockOffset(offset_s=200.0625, error_s=0.0625)
+
+
+def test_a_clock_that_drifts_widens_the_error() -> None:
+    """Times between two measurements are off by at most the drift and the second one's own error."""
+    assert ClockOffset(1.0, 0.25).then(ClockOffset(1.5, 0.25)) == ClockOffset(1.0, 0.75)
+    assert ClockOffset(1.0, 0.25).then(ClockOffset(1.0, 0.125)) == ClockOffset(1.0, 0.25)

@@ -22,12 +22,10 @@ from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import answer_of, apart
 from nncache.bench.shared.tables import CHANGES, HOSTS, POLLS
 from nncache.bench.shared.workload import ChangeKind, Workload
-from nncache.bench.wrk import ask_for, ask_times, held, loading
+from nncache.bench.wrk import ask_for, held, loading
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
-from nncache.testbed.errors import TestbedError
-from tests.bench.example_orders import orders
-from tests.bench.polling_server import Act, Script, reply, serving
+from tests.bench.polling_server import Act, Script, orders, reply, serving
 from tests.patience import HANG_S
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -65,30 +63,6 @@ def test_a_load_that_is_held_connects_and_asks_for_nothing(tmp_path: Path) -> No
         assert load.counted.requests >= 10
         gate.unlink()
         assert ask_for(server, held(SCRIPT, gate, 1), connections=2, seconds=3).requests > 0
-
-
-@needs_wrk
-def test_a_load_whose_user_fails_ends_with_that_error() -> None:
-    """And counts nothing."""
-    with (
-        serving(Script({})) as server,
-        pytest.raises(KeyError),
-        loading(server, SCRIPT, connections=1) as load,
-    ):
-        raise KeyError
-    assert load.counted is None
-
-
-@needs_wrk
-@pytest.mark.parametrize(
-    ("status", "text"),
-    [("403 Forbidden", "status 403"), ("200 OK", "has not answered 1,000,000,000 requests in 1 s")],
-)
-def test_requests_that_are_not_answered_are_an_error(status: str, text: str) -> None:
-    """Refused, or not in time."""
-    script = Script({"/9": (Act(data=reply(status=status)),)})
-    with serving(script) as server, pytest.raises(TestbedError, match=text):
-        ask_times(server, SCRIPT, connections=1, requests=10**9, within_s=1 if status == "200 OK" else 60)
 
 
 def asked(address: str, path: str, user: str = "u0000") -> tuple[int, str | None]:

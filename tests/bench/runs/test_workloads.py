@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from nncache.bench import driving
+from nncache.bench.bystander import CALLS_PER_S
 from nncache.bench.checks import checks, compared
 from nncache.bench.driving import Stand, run_mode
 from nncache.bench.judge.reduction import reduce
@@ -77,7 +78,7 @@ def run(
         mode,
         duration_s=settings.duration_s,
         bound_s=BOUND_S,
-        period_s=workload.real_period_s,
+        period_s=workload.period_s,
     )
 
 
@@ -107,6 +108,9 @@ def test_the_whole_service_is_measured(cluster: Cluster, spark: SparkSession, tm
     assert figures.hits > 0
     assert figures.memory_bytes["publisher"] > 10_000_000
     assert figures.upkeep["probe (JMX)"]
+    assert figures.others is not None, "a client that does not poll is watched"
+    assert (figures.others.took_s.count, figures.others.failed) == (CALLS_PER_S * 4.0, 0)
+    assert figures.others.rpc_calls
     assert compared(figures) > 0, "its auditor is on"
     assert figures.audited["beyond"] == 0
 
