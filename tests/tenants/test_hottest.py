@@ -142,13 +142,13 @@ def test_there_is_no_more_than_the_counters() -> None:
 
 
 def test_at_a_high_rate_a_sample_of_requests_stands_for_all() -> None:
-    """A path with a tenth of them is shown with about a tenth; most requests cost nothing more."""
+    """A path with half of them is shown with about half; most requests cost nothing more."""
     clock = FakeClock()
     hottest = Hottest(clock)
     clock.now += 3_600.0
     for number in range(100_000):
         clock.now += 0.0001
-        path = "hot" if number % 10 == 0 else f"f{number % 7}"
+        path = "hot" if number % 2 == 0 else f"f{number % 7}"
         hottest.answered(answered(f"/webhdfs/v1/w/{path}?op=GETFILESTATUS"))
     shown = {each.name: each.per_s for each in hottest.stats(10).paths}
-    assert shown["/w/hot"] == pytest.approx(sum(shown.values()) / 10, rel=0.5)
+    assert shown["/w/hot"] == pytest.approx(sum(shown.values()) / 2, rel=0.5), "eight times its deviation"
