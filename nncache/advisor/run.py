@@ -7,6 +7,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
 
@@ -175,13 +176,19 @@ def _events(spark: SparkSession, question: Question) -> DataFrame:
     ready = [each for each in question.inputs if each.rstrip("/").endswith(PARQUET)]
     if ready and len(ready) < len(question.inputs):
         raise AdvisorError("give either logs or the events of an earlier run, not both")
-    if not ready:
-        lines = parse.read_lines(spark, question.inputs)
-        parse.write_events(lines, question.events)
     try:
+        if not ready:
+            lines = parse.read_lines(spark, question.inputs)
+            parse.write_events(lines, question.events)
         events = parse.read_events(spark, ready or [question.events])
     except ValueError as error:
         raise AdvisorError(str(error)) from error
+    except AnalysisException as error:
+        reason = str(error).partition("\n")[0]
+        raise AdvisorError(
+            f"{', '.join(question.inputs)}: cannot be read ({reason}); "
+            "give logs that are there, or the events.parquet of an earlier run"
+        ) from error
     at = F.col("at")
     if question.since is not None:
         events = events.where(at.isNull() | (at >= question.since))

@@ -19,6 +19,8 @@ Flags: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 
 TAB, CR, BACKSLASH = b"\t\r\\"
 VARIES = "[0-9a-fA-F]{8}-[0-9a-fA-F-]{13,}|[0-9a-f]{12,}|[0-9]+"
+ROUTED = "(^|,)(clientIp|clientPort|clientId|clientCallId|realUser|proxyUserPort):[^,]*"
+"""Of a caller context: what a Router and the NameNode add, which differs from call to call."""
 VARIABLE = "\x01"
 """As in `parse.py`, which a test compares line by line."""
 
@@ -220,10 +222,11 @@ def _frameworks(lines: _Lines, begins: Places, ends: Places, having: Places) -> 
     begins, stops = begins[having], ends[having]
     ends_of_first = pc.find_substring(lines.cut(begins, stops), "_").to_numpy(zero_copy_only=False)
     first = lines.cut(begins, np.where(ends_of_first < 0, stops, begins + ends_of_first)).dictionary_encode()
+    own = pc.utf8_ltrim(pc.replace_substring_regex(first.dictionary, ROUTED, ""), ",")
     is_null = (stops == begins) | ((stops - begins == len(b"null")) & lines.has(b"null", begins))
     codes = np.full(len(ends), -1, np.int64)
     codes[having] = np.where(is_null, -1, first.indices.to_numpy())
-    return first.dictionary.take(pa.array(codes, mask=codes < 0))
+    return pc.if_else(pc.equal(own, ""), None, own).take(pa.array(codes, mask=codes < 0))
 
 
 def _moments(lines: _Lines, starts: Places) -> tuple[Places, Flags]:

@@ -1,5 +1,6 @@
 """The whole: from generated lines to advice, against what is known of them and against the proxy's own cache."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -177,3 +178,12 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
         1,
         "nncache: nncache advise needs pyspark: pip install '.[advisor]' in the checkout\n",
     )
+
+
+def test_an_input_that_is_not_there_is_said_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    """A file, a wildcard that matches none, and events; Spark's own word of it comes without its trace."""
+    for name in ("typo.log", "typo*", "typo.parquet"):
+        with pytest.raises(
+            AdvisorError, match=rf"{re.escape(name)}: cannot be read \(.*; give logs that are there"
+        ):
+            advice_about(spark, tmp_path, str(tmp_path / name))

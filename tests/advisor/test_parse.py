@@ -260,3 +260,25 @@ def test_paths_are_kept_of_what_matters_alone(spark: SparkSession, tmp_path: Pat
         ("getfileinfo", "/a/.hidden", "/a/.hidden"),
         ("rename", "/a", None),
     ]
+
+
+def test_what_a_router_adds_to_a_context_is_no_application(spark: SparkSession, tmp_path: Path) -> None:
+    """Nor a port that the NameNode adds: each call would be an application of its own, with the user's name."""
+    router = "clientIp:1.2.3.4,clientPort:5,clientId:0a1b,clientCallId:7,realUser:an_n"
+    usual = (
+        "\t".join(REAL[0][1].split("\t")[:-1]).replace("\\u00E4\\u20AC", "") + "\tproto=rpc\tcallerContext="
+    )
+    contexts = (
+        router,
+        f"{router},CLI",
+        f"{router},mr_attempt_1",
+        "hive_1,clientPort:5",
+        "CLI,clientPort:5",
+        "_",
+    )
+    file = tmp_path / "lines.log"
+    file.write_text("".join(f"{usual}{context}\n" for context in contexts))
+    lines = parse.read_lines(spark, [str(file)]).coalesce(1)
+    expected = [None, "CLI", "mr", "hive", "CLI", None]
+    assert [row["framework"] for row in parse.usual_events(lines).collect()] == expected
+    assert [row["framework"] for row in parse.events(lines).collect()] == expected
