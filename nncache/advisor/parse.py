@@ -330,14 +330,14 @@ def _events_and_blanks(lines: DataFrame) -> DataFrame:
 
 def _audit() -> dict[str, Column]:
     """Return what an audit line's fields say."""
-    first = F.substring_index("callerContext", "_", 1)
+    own = F.ltrim(F.regexp_replace("callerContext", usual.ROUTED, ""), F.lit(","))
     return {
         "user": F.substring_index("ugi", " ", 1),
         "cmd": F.substring_index("cmd", " ", 1),
         "src": F.col("src"),
         "dst": F.col("dst"),
         "is_web": F.col("proto") == "webhdfs",
-        "framework": F.nullif(F.ltrim(F.regexp_replace(first, usual.ROUTED, ""), F.lit(",")), F.lit("")),
+        "framework": F.nullif(F.substring_index(own, "_", 1), F.lit("")),
         "weight": F.lit(1),
         "is_hit": F.lit(1) == 0,
         "is_failed": F.lit(1) == 0,

@@ -220,13 +220,24 @@ def _first_words(texts: pa.Array) -> pa.DictionaryArray:
 def _frameworks(lines: _Lines, begins: Places, ends: Places, having: Places) -> pa.Array:
     """Return what of the contexts is before the first "_", null where none is said."""
     begins, stops = begins[having], ends[having]
-    ends_of_first = pc.find_substring(lines.cut(begins, stops), "_").to_numpy(zero_copy_only=False)
-    first = lines.cut(begins, np.where(ends_of_first < 0, stops, begins + ends_of_first)).dictionary_encode()
-    own = pc.utf8_ltrim(pc.replace_substring_regex(first.dictionary, ROUTED, ""), ",")
+    whole = lines.cut(begins, stops)
+    if pc.any(pc.match_substring_regex(whole, "^(client|realUser:|proxyUserPort:)")).as_py():
+        first = pc.replace_substring_regex(_own(whole), "(?s)_.*", "").dictionary_encode()
+    else:  # nothing is added before, where a user's name may have a "_"
+        ends_of_first = pc.find_substring(whole, "_").to_numpy(zero_copy_only=False)
+        first = lines.cut(
+            begins, np.where(ends_of_first < 0, stops, begins + ends_of_first)
+        ).dictionary_encode()
+    own = _own(first.dictionary)
     is_null = (stops == begins) | ((stops - begins == len(b"null")) & lines.has(b"null", begins))
     codes = np.full(len(ends), -1, np.int64)
     codes[having] = np.where(is_null, -1, first.indices.to_numpy())
     return pc.if_else(pc.equal(own, ""), None, own).take(pa.array(codes, mask=codes < 0))
+
+
+def _own(contexts: pa.Array) -> pa.Array:
+    """Return contexts without what is added to them."""
+    return pc.utf8_ltrim(pc.replace_substring_regex(contexts, ROUTED, ""), ",")
 
 
 def _moments(lines: _Lines, starts: Places) -> tuple[Places, Flags]:
