@@ -7,11 +7,12 @@ Source: clock_gettime(2).
 """
 
 import time
+from collections.abc import Callable
+from functools import partial
+from typing import Final
 
-
-def boottime() -> float:
-    """Return the seconds since boot, time in suspend included (about 60 ns)."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
+boottime: Final[Callable[[], float]] = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
+"""Returns the seconds since boot, time in suspend included (about 40 ns)."""
 
 
 def unix_time_of_boot() -> float:

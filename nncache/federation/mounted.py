@@ -76,22 +76,18 @@ class MountedHeads:
         """Whether an answer is to be observed once it is written; to be asked before the next one is."""
         return self._last.is_sampled
 
+    @property
+    def ends_connection(self) -> bool:
+        """Whether the connection is to end behind the last answer."""
+        return self._last.ends_connection
+
     def answer(self, head: bytes) -> bytes | None:
         """Return the reply to this head, if its namespace knows one that is good."""
-        known = self._of(head)
-        return None if known is None else known.answer(head)
-
-    def answer_last(self, head: bytes) -> bytes | None:
-        """Return the reply to this head with which the connection is to end, if its namespace knows a good one."""
-        known = self._of(head)
-        return None if known is None else known.answer_last(head)
-
-    def _of(self, head: bytes) -> KnownHeads | None:
         namespace = namespace_of_head(self._mounts, head)
         if namespace is None:
             return None
         known = self._last = self._known[namespace]
-        return known
+        return known.answer(head)
 
     def observe(self, head: bytes, peer: str) -> None:
         """Show the last answer to the observers, now that it is written."""

@@ -14,7 +14,7 @@ from nncache.cache.decisions import Conclusion
 from nncache.hadoop.change import AccessChanged, EverythingUnknown, Touched, Vanished
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.decide.direct_calls import PassedOn
-from nncache.proxy.upstream import direct_exchange
+from nncache.proxy.upstream import pool
 from tests.alike.line import End, Line
 from tests.alike.namenode import Asked
 from tests.alike.replies import PATIENCE_S
@@ -327,5 +327,5 @@ class _Loop(VirtualLoop):
 def hold(conversation: Conversation) -> Comparison:
     """Hold a conversation with a new server of each kind."""
     with pytest.MonkeyPatch.context() as patch, asyncio.Runner(loop_factory=_Loop) as runner:
-        patch.setattr(direct_exchange, "PATIENCE_S", PATIENCE_S)  # a late reply goes the ordinary way sooner
+        patch.setattr(pool, "REPLY_PATIENCE_S", PATIENCE_S)  # a late reply goes the ordinary way sooner
         return runner.run(_hold(conversation))

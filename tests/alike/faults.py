@@ -77,11 +77,11 @@ FAULTS: Final = {
             "        if len(head) > MAX_HEAD_BYTES:\n            return None\n        has_",
         ),
         _fault(
-            "length-of-the-last-not-asked",
-            "Nor is a head that is too long answered with the last reply of its connection.",
+            "open-behind-the-last",
+            "A connection ends behind a remembered answer whose head says so.",
             "clients/fastpath",
-            "        if len(head) > self._max_head_bytes or not _may_be_last(head):",
-            "        if not _may_be_last(head):",
+            "self.ends_connection = answer.is_last",
+            "self.ends_connection = False",
         ),
         _fault(
             "good-not-asked",
@@ -164,8 +164,8 @@ FAULTS: Final = {
             "use-not-noted",
             "A known request counts against the idle timeout.",
             "clients/connection",
-            "            self._used_at = self._loop.time()\n            transport.write(reply)",
-            "            transport.write(reply)",
+            "        self._used_at = self._loop.time()\n        transport.write(reply)",
+            "        transport.write(reply)",
         ),
         _fault(
             "begun-in-part",

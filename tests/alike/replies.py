@@ -13,7 +13,7 @@ DELAYS_S: Final = (0.0, 0.0, 0.0, 0.00137, 0.00137, 0.00119, 0.00119, 0.00071, 0
 """Before a reply; the last one is longer than plain calls wait for it here (`PATIENCE_S`)."""
 
 PATIENCE_S: Final = 0.0029
-"""Stands for that of `nncache.proxy.upstream.direct_exchange`, so that what is late costs less."""
+"""Stands for `nncache.proxy.upstream.pool.REPLY_PATIENCE_S`, so that what is late costs less."""
 
 _FIELDS: Final = encode_fields(HEADERS)
 _FIELDS_BUT_TYPE: Final = encode_fields(HEADERS[:-1])

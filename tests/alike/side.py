@@ -57,10 +57,6 @@ class _NoFastPath(FastPath):
         """Leave it to others."""
         return None
 
-    def answer_last(self, head: bytes) -> bytes | None:
-        """Leave it to others."""
-        return None
-
 
 class _Signal:
     """Nothing that is waited for comes early."""

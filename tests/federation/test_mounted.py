@@ -23,6 +23,7 @@ class Namespace:
     name: str
     heads: list[bytes] = field(default_factory=list)
     is_sampled: bool = False
+    ends_connection: bool = False
     observed: list[bytes] = field(default_factory=list)
     begun: list[Request] = field(default_factory=list)
     knows: bool = True
@@ -38,11 +39,6 @@ class Namespace:
         """Answer any head."""
         self.heads.append(head)
         return self.name.encode() if self.knows else None
-
-    def answer_last(self, head: bytes) -> bytes | None:
-        """Answer any head, for the last time."""
-        self.heads.append(head)
-        return self.name.encode() + b"!" if self.knows else None
 
     def observe(self, head: bytes, _peer: str) -> None:
         """Take note."""
@@ -123,21 +119,21 @@ def test_only_the_namespace_of_a_head_may_answer_it() -> None:
     ]
     assert fixture.one.heads == [head("/a/x"), head("/a%2Fx")]
     assert fixture.two.heads == [head("/b/x")]
-    assert [heads.answer_last(head(path)) for path in ("/b/x", "/c")] == [b"two!", None]
     fixture.one.knows = False
-    assert heads.answer(head("/a/x")) is heads.answer_last(head("/a/x")) is None
+    assert heads.answer(head("/a/x")) is None
 
 
 def test_what_is_sampled_is_shown_by_the_one_that_answered() -> None:
-    """It alone has the answer."""
+    """It alone has the answer, and says whether the connection ends behind it."""
     fixture = Fixture()
     heads = MountedHeads(MOUNTS, fixture.members)
-    sampled = [heads.is_sampled]
+    before = (heads.is_sampled, heads.ends_connection)
     heads.answer(head("/b/x"))
-    fixture.two.is_sampled = True
-    assert [*sampled, heads.is_sampled] == [False, True]
+    fixture.two.is_sampled = fixture.two.ends_connection = True
+    assert (before, heads.is_sampled, heads.ends_connection) == ((False, False), True, True)
     heads.observe(head("/b/x"), "peer")
-    assert heads.answer_last(head("/a/x")) == b"one!"
+    assert heads.answer(head("/a/x")) == b"one"
+    assert not heads.ends_connection
     heads.observe(head("/a/x"), "peer")
     assert (fixture.one.observed, fixture.two.observed) == ([head("/a/x")], [head("/b/x")])
 

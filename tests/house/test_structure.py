@@ -25,7 +25,7 @@ from tests.proxy.direct_fixture import LISTED, direct, direct_fixture
 from tests.proxy.wire import RawClient, RawNameNode, limits_of_tests, says, serving, until
 from tests.registry.samples import WEBHDFS, fake_registry
 
-JOURNEYS = {"kept miss": 43, "hit": 26, "LISTSTATUS": 35, "MKDIRS": 43, "held wait": 51, "registry": 22}
+JOURNEYS = {"kept miss": 43, "hit": 26, "LISTSTATUS": 34, "MKDIRS": 42, "held wait": 50, "registry": 21}
 """Of a head that was not seen before, without events: the product's files of which a function runs, those that read
 HTTP among them."""
 

@@ -362,12 +362,8 @@ class HeadBuffer(bytearray):
         B1  No head ends before `_searched`, which is never searched again: each byte is looked at once.
     """
 
-    __slots__ = ("_has_bare_lf", "_searched")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._searched = 0  # up to where no head ends
-        self._has_bare_lf = False  # in a head that is not complete
+    _searched = 0  # up to where no head ends
+    _has_bare_lf = False  # in a head that is not complete
 
     def add(self, data: bytes) -> None:
         """Take what has arrived."""

@@ -64,11 +64,12 @@ class KnownHeads(Protocol):
     def is_sampled(self) -> bool:
         """Whether the last answer is to be observed once it is written."""
 
+    @property
+    def ends_connection(self) -> bool:
+        """Whether the connection is to end behind the last answer."""
+
     def answer(self, head: bytes) -> bytes | None:
         """Return the reply to this head, if it is known and still good."""
-
-    def answer_last(self, head: bytes) -> bytes | None:
-        """Return the reply to this head with which the connection is to end, if it is known and still good."""
 
     def observe(self, head: bytes, peer: str) -> None:
         """Show the last answer to the observers, now that it is written."""
@@ -148,7 +149,8 @@ class ClientConnection(asyncio.Protocol):
         self._is_ending = False  # nothing more of the client is taken
         self._drained: asyncio.Future[None] | None = None  # until the client reads again
         self._used_at = 0.0
-        self._timer: asyncio.TimerHandle | None = None  # runs out when it was idle for too long
+        # Runs when it has been there for longer than it may be idle, until then `Server.idle` does.
+        self._timer: asyncio.TimerHandle | None = None
         # Runs while a head is not complete, or a refusal is being read.
         self._head_timer: asyncio.TimerHandle | None = None
         self._closing_timer: asyncio.TimerHandle | None = None  # runs while a closed one is still being read
@@ -163,7 +165,7 @@ class ClientConnection(asyncio.Protocol):
         """Serve a transport, whose protocol this is."""
         self.transport, self.holder, self.peer = transport, holder, peer
         self._used_at = self._loop.time()
-        self._timer = self._loop.call_later(self._limits.idle_timeout_s, self._see_whether_idle)
+        self._owner.idle.begin(self._see_whether_idle, self._loop)
 
     def turn_away(self, transport: asyncio.Transport, holder: str, peer: str, *, may_stay: bool) -> None:
         """Refuse what the client asks first, or at once if it may not stay for that."""
@@ -216,10 +218,12 @@ class ClientConnection(asyncio.Protocol):
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - asyncio's port
         """Clean up."""
         self.transport = None
+        self._owner.idle.end(self._see_whether_idle)
         for timer in (self._timer, self._head_timer, self._closing_timer):
             if timer is not None:
                 timer.cancel()
-        self._incoming.take()
+        if self._incoming:
+            self._incoming.take()
         call, self._call = self._call, None
         if call is not None:
             call.abandon()
@@ -278,21 +282,17 @@ class ClientConnection(asyncio.Protocol):
         if self.is_paused:
             return False
         reply = fast_path.answer(data)
-        if reply is not None:
-            self._is_new = False
-            self._used_at = self._loop.time()
-            transport.write(reply)
-            if fast_path.is_sampled:
-                fast_path.observe(data, self._client_of(data))
-            return True
-        if (reply := fast_path.answer_last(data)) is not None:
-            transport.write(reply)
-            if fast_path.is_sampled:
-                fast_path.observe(data, self._client_of(data))
+        if reply is None:
+            return False
+        self._is_new = False
+        self._used_at = self._loop.time()
+        transport.write(reply)
+        if fast_path.is_sampled:
+            fast_path.observe(data, self._client_of(data))
+        if fast_path.ends_connection:
             self._is_ending = True
             self._close()
-            return True
-        return False
+        return True
 
     def _take_behind(self, data: bytes) -> None:
         """Take what belongs to the request under way, or stands behind it, or completes a head."""

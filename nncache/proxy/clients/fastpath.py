@@ -58,10 +58,10 @@ class _Answer(Hit):
     """A hit and how to write it.
 
     `body` is None if it is that of the entry, else the body itself, or the number of bytes of the path that a 404
-    quotes as it stands in the key; `end` is what its head says of the connection.
+    quotes as it stands in the key; `end` is what its head says of the connection, `is_last` whether that ends.
     """
 
-    __slots__ = ("body", "end", "frame", "text")
+    __slots__ = ("body", "end", "frame", "is_last", "text")
 
     def __init__(
         self,
@@ -78,6 +78,7 @@ class _Answer(Hit):
         self.frame = frame
         self.body = body
         self.end = end
+        self.is_last = end is LAST_END
         self.text: bytes | None = None  # of the running second
 
     @property
@@ -94,7 +95,13 @@ class FastPath:
         F2  An answer was good, by the cache's own word, at the very moment it was given.
         F3  One answer in about `sampler.every` is to be observed, at a random distance from the one before.
         F4  `_texts` are the answers that hold a text, all of the running second; there are at most `MAX_TEXTS`.
-        F5  `answer` gives none that ends its connection, `answer_last` no other: their keys are of two kinds.
+        F5  After an answer, `ends_connection` says whether its head tells the client that the connection ends.
+
+    Attributes:
+        hits: requests answered.
+        sampler: chooses the answers that are to be observed.
+        is_sampled: the last answer is to be observed once it is written.
+        ends_connection: the connection is to end behind the last answer.
     """
 
     def __init__(
@@ -122,7 +129,6 @@ class FastPath:
         self._table = cast("dict[bytes, _Answer]", store.held)
         # Of this process: a digest says nothing elsewhere.
         self._keyed = hashlib.sha256(secrets.token_bytes(64))
-        self._keyed_last = hashlib.sha256(secrets.token_bytes(64))  # F5
         self._dates = DateText()
         self._frames: dict[tuple[int, tuple[tuple[bytes, bytes], ...]], HitFrame] = {}
         self._second = -1  # of the local clock, to which `_texts` belong
@@ -130,12 +136,13 @@ class FastPath:
         self._is_by_digest = (
             False  # the last head that was found had a credential, and nothing else in its way
         )
-        self.hits = 0  # requests answered
+        self.hits = 0
         self._observe = observe
         self.sampler = Sampler()
         self._next_sample = 1  # of `hits`
         self._sampled: tuple[_Answer, float, bytes] | None = None  # the last answer, when, and its text
-        self.is_sampled = False  # the last answer is to be observed once it is written
+        self.is_sampled = False
+        self.ends_connection = False
 
     def answer(self, head: bytes) -> bytes | None:
         """Return the reply to this head, if it is known, fields that differ each time aside, and still good."""
@@ -148,6 +155,7 @@ class FastPath:
             self._store.forget_hit(answer)
             return None
         answer.referenced = True
+        self.ends_connection = answer.is_last
         if int(now) != self._second:
             self._begin_second(now)
         text = answer.text or self._render(answer, now)
@@ -155,18 +163,6 @@ class FastPath:
         if self.hits >= self._next_sample:
             self._sampled, self.is_sampled = (answer, now, text), True
         return text
-
-    def answer_last(self, head: bytes) -> bytes | None:
-        """Return the reply with which the connection is to end, if it is known and still good (F5)."""
-        if len(head) > self._max_head_bytes or not _may_be_last(head):
-            return None
-        key = self._key_of_last(head)
-        if key not in self._table:
-            kept = without_per_request_fields(head, max_fields=self._max_fields)
-            if kept is head:
-                return None
-            key = self._key_of_last(kept)
-        return self.answer(key)
 
     def _found(self, head: bytes) -> _Answer | None:
         """Find the answer to a head that was not looked up as the one before it."""
@@ -241,7 +237,7 @@ class FastPath:
         key = kept if is_harmless(kept) else self._digest(kept)
         end = END
         if is_last:
-            key, end = self._key_of_last(kept), LAST_END
+            end = LAST_END
         elif kept.partition(b"\r\n")[0].endswith(b" HTTP/1.0"):
             end = KEPT_END
         rest: bytes | int | None = body
@@ -270,11 +266,6 @@ class FastPath:
     def _digest(self, head: bytes) -> bytes:
         """Stand for a head with a credential: SHA-256 behind a secret block, half the time of a keyed BLAKE2b."""
         digest = self._keyed.copy()
-        digest.update(head)
-        return digest.digest()
-
-    def _key_of_last(self, head: bytes) -> bytes:
-        digest = self._keyed_last.copy()
         digest.update(head)
         return digest.digest()
 
@@ -308,11 +299,6 @@ class FastPath:
             answer.text = text
             self._texts.append(answer)
         return text
-
-
-def _may_be_last(head: bytes) -> bool:
-    """Whether a connection may end with such a request; what it overlooks goes the ordinary way."""
-    return b"lose\r\n" in head or b" HTTP/1.0\r\n" in head
 
 
 def is_harmless(head: bytes) -> bool:

@@ -12,6 +12,7 @@ from nncache.errors import StartError
 from nncache.net.balancers.balancers import Balancers
 from nncache.net.balancers.listener import Listener
 from nncache.net.catching_up import CatchingUp
+from nncache.net.common_timeout import CommonTimeout
 from nncache.net.listening import listening_socket, where
 from nncache.net.log_throttle import ThrottledLog
 from nncache.net.shares import Shares, holder_of
@@ -70,6 +71,7 @@ class Server:
 
     Attributes:
         traffic: counts what is refused without being handled.
+        idle: has each connection looked at when it could have been idle for too long.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Server:
         self._fast_path = fast_path
         self._direct = direct
         self._limits = limits
+        self.idle = CommonTimeout(limits.idle_timeout_s)
         self._open: set[ClientConnection] = set()
         self._endings = PacedWork(_close, ENDINGS_AT_A_TURN)
         self._arrivals = Arrivals()
@@ -189,6 +192,7 @@ class Server:
                 await self._all_left.wait()
         except TimeoutError:
             await self._cut_all()
+        self.idle.close()
 
     async def _cut_all(self) -> None:
         """End what has had its time: what was written must not look whole."""

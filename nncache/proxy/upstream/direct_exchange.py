@@ -16,9 +16,6 @@ from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
 from nncache.proxy.upstream.namenode_protocol import Progress
 from nncache.proxy.upstream.pool import Connection, Connections
 
-PATIENCE_S: Final = 1.0
-"""A reply that takes longer is waited for by the way that knows what to do when none comes."""
-
 MAX_BYTES: Final = 32 * 1024
 """Longer replies are left to the way that waits for its client."""
 
@@ -108,7 +105,7 @@ class DirectExchange:
             return False
         self._connections.sent(connection, self._head)
         protocol.on_whole, protocol.on_progress = self._take, self._look
-        self._connections.late.expect(self.is_late, connection.loop, PATIENCE_S)
+        self._connections.late.begin(self.is_late, connection.loop)
         return True
 
     def _take(self, data: bytes) -> bool:
@@ -188,7 +185,7 @@ class DirectExchange:
         connection, self._connection = self._connection, None
         assert connection is not None
         connection.protocol.on_whole = connection.protocol.on_progress = None
-        self._connections.late.forget(self.is_late)
+        self._connections.late.end(self.is_late)
         return connection
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.net.addresses import split_address
+from nncache.net.common_timeout import CommonTimeout
 from nncache.net.shares import Shares, holder_of
 from nncache.net.tls_failure import why_no_tls
 from nncache.proxy.errors import NotSentError, OverloadedError
@@ -21,57 +22,11 @@ from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
 
 _log = logging.getLogger(__name__)
 
-_MOMENT_S: Final = 0.001  # an event loop counts in whole ones
+REPLY_PATIENCE_S: Final = 1.0
+"""A reply that takes longer is waited for by the way that knows what to do when none comes."""
+
 CLIENT_PATIENCE_S: Final = 1.0
 """For so long a connection may wait for its client while other calls wait for a connection."""
-
-
-class LateReplies:
-    """Calls that wait for their replies, all of them for the same time, with one timer.
-
-    A timer for each costs more than to read its reply, and nearly none of them ever ends.
-
-    Invariants:
-        L1  `_waiting` has their ends, the earliest first.
-        L2  While one waits a timer runs, which ends no later than that one's time.
-    """
-
-    def __init__(self) -> None:
-        self._waiting: dict[Callable[[], None], float] = {}
-        self._timer: asyncio.TimerHandle | None = None  # also for a while when none waits
-
-    def __len__(self) -> int:
-        """Return how many wait."""
-        return len(self._waiting)
-
-    def expect(self, waiting: Callable[[], None], loop: asyncio.AbstractEventLoop, within_s: float) -> None:
-        """Call one if its reply does not come within so many seconds; they must be as many for all."""
-        self._waiting[waiting] = loop.time() + within_s
-        if self._timer is None:
-            self._timer = loop.call_later(within_s, self._look, loop)
-
-    def forget(self, waiting: Callable[[], None]) -> None:
-        """Wait for the reply no longer; one that does not wait is no error."""
-        self._waiting.pop(waiting, None)
-
-    def close(self) -> None:
-        """Stop the timer."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = None
-        now = loop.time() + _MOMENT_S
-        late = []
-        for waiting, ends_at in self._waiting.items():
-            if ends_at > now:
-                self._timer = loop.call_later(ends_at - now + _MOMENT_S, self._look, loop)
-                break
-            late.append(waiting)
-        for waiting in late:
-            if self._waiting.pop(waiting, None) is not None:  # what came of another may have ended it
-                waiting()
 
 
 class Permits:
@@ -266,7 +221,7 @@ class Connections:
     """Lends connections, at most `upstream_connections` for each NameNode, to each client's address its share.
 
     Attributes:
-        late: what waits for a reply for a while only.
+        late: what waits for a reply for `REPLY_PATIENCE_S` only.
         call_sent: follows calls; None: no one does.
 
     Invariants:
@@ -281,7 +236,7 @@ class Connections:
         self._limits = limits
         self._web = web
         self._clock = clock
-        self.late = LateReplies()
+        self.late = CommonTimeout(REPLY_PATIENCE_S)
         self.call_sent: CallSent | None = None
         self._lanes: dict[NameNode, _Lane] = {}
         self._lane_asked_last: _Lane | None = None

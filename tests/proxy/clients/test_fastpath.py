@@ -80,20 +80,22 @@ def test_the_whole_head_counts() -> None:
     assert fixture.path.stats().hits == 1
 
 
-def test_the_last_answer_of_a_connection_is_given_as_such_only() -> None:
-    """F5: who would not end the connection has none, and no other answer ends one; it is as good as any."""
+def test_an_answer_says_whether_its_connection_ends() -> None:
+    """F5: its head and the table say the same."""
     fixture, last = Fixture(), HEAD.replace(b"Host", b"Connection: close\r\nHost")
     hit = kept_hit(fixture.store, "/w/f", Reply(200, FIELDS, b"file"))
     fixture.path.remember(last, hit, b"file", is_last=True)
     fixture.path.remember(HEAD, hit, b"file")
-    assert fixture.path.answer(last) is fixture.path.answer_last(HEAD) is None
-    text, ordinary = fixture.path.answer_last(last), fixture.path.answer(HEAD)
+    text, ends = fixture.path.answer(last), fixture.path.ends_connection
+    ordinary, goes_on = fixture.path.answer(HEAD), not fixture.path.ends_connection
+    assert ends
+    assert goes_on
     assert text is not None
     assert ordinary is not None
     assert text == ordinary.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
     fixture.check()
     fixture.path.forget_all()
-    assert fixture.path.answer_last(last) is None
+    assert fixture.path.answer(last) is None
 
 
 @pytest.mark.parametrize("spelled", ["/w/f", "//w/f", "/w%2Ff"])

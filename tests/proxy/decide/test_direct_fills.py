@@ -10,7 +10,7 @@ from nncache.hadoop.change import Appeared
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.decide import outcomes
 from nncache.proxy.traffic import Result
-from nncache.proxy.upstream import direct_exchange
+from nncache.proxy.upstream import pool
 from tests.proxy.direct_fixture import DirectScene, Held, direct, under_way
 from tests.proxy.doubles import FILE, fails
 from tests.proxy.wire import RawClient, cuts, limits_of_tests, reset, says, until
@@ -145,7 +145,7 @@ async def test_what_a_client_does_meanwhile_costs_no_other_the_answer(
 
 async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is asked twice."""
-    monkeypatch.setattr(direct_exchange, "PATIENCE_S", 0.02)
+    monkeypatch.setattr(pool, "REPLY_PATIENCE_S", 0.02)
     held = Held(GONE[:40], GONE[40:])
     async with direct(says(GONE), held, learns=OTHER) as (s, namenode):
         async with s.client() as client:

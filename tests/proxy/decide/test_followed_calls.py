@@ -9,7 +9,7 @@ from nncache.clock import boottime
 from nncache.hadoop.election_view import NameNode
 from nncache.proxy.clients.response import reset
 from nncache.proxy.messages import CallEnded, RequestHead
-from nncache.proxy.upstream import direct_exchange
+from nncache.proxy.upstream import pool
 from nncache.proxy.upstream.client import Upstream
 from tests.proxy.decide.test_direct_fills import ASK, GONE, OTHER
 from tests.proxy.direct_fixture import HEAD, LIST, LISTED, Held, direct, direct_fixture, under_way
@@ -92,7 +92,7 @@ async def test_a_call_ends_with_its_reply_or_what_broke_it_off(
 
 async def test_a_call_that_is_handed_over_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the NameNode is given up; that which is asked then has its own."""
-    monkeypatch.setattr(direct_exchange, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(pool, "REPLY_PATIENCE_S", 0.01)
     async with (
         RawNameNode(says(LISTED), is_silent) as one,
         RawNameNode(says(LISTED)) as two,

@@ -8,7 +8,7 @@ import pytest
 from nncache.proxy.clients.response import reset
 from nncache.proxy.decide.direct_calls import DirectCall
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.upstream import direct_exchange
+from nncache.proxy.upstream import pool
 from tests.proxy.direct_fixture import (
     BODY,
     HEAD,
@@ -71,7 +71,7 @@ async def test_what_goes_another_way_ends_the_same(act: Act, asked: int) -> None
 
 async def test_a_namenode_that_stays_silent_is_left_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """FailToNameNode, within the usual time."""
-    monkeypatch.setattr(direct_exchange, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(pool, "REPLY_PATIENCE_S", 0.01)
     held = Held()
     async with (
         RawNameNode(says(LISTED), held) as one,

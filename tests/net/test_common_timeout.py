@@ -1,8 +1,8 @@
-"""One timer for all that wait tells each that is late, and no other."""
+"""One timer calls back each that is late, and no other."""
 
 import asyncio
 
-from nncache.proxy.upstream.pool import LateReplies
+from nncache.net.common_timeout import CommonTimeout
 from tests.invalidation.virtual_time import VirtualLoop
 
 LOOP = VirtualLoop
@@ -11,7 +11,7 @@ LOOP = VirtualLoop
 class Call:
     """What waits; it notes when it was told."""
 
-    def __init__(self, late: LateReplies) -> None:
+    def __init__(self, late: CommonTimeout) -> None:
         self.late = late
         self.told_at: list[float] = []
         self.ends_with: list[Call] = []  # that end when this one is told
@@ -20,24 +20,24 @@ class Call:
         """Take note."""
         self.told_at.append(asyncio.get_running_loop().time())
         for other in self.ends_with:
-            self.late.forget(other.is_late)
+            self.late.end(other.is_late)
 
 
 async def test_each_is_told_at_its_own_time() -> None:
     """In their order; one whose reply has come is not, nor is any a second time."""
-    late, loop = LateReplies(), asyncio.get_running_loop()
+    late, loop = CommonTimeout(1.0), asyncio.get_running_loop()
     begun, calls = loop.time(), [Call(late) for _ in range(4)]
     for call in calls:
-        late.expect(call.is_late, loop, 1.0)
+        late.begin(call.is_late, loop)
         await asyncio.sleep(0.3)
-    late.forget(calls[2].is_late)
-    late.forget(calls[2].is_late)
+    late.end(calls[2].is_late)
+    late.end(calls[2].is_late)
     await asyncio.sleep(5.0)
     reported = [[round(at - begun, 2) for at in call.told_at] for call in calls]
     assert reported == [[1.0], [1.3], [], [1.9]]
     assert len(late) == 0
     again = Call(late)
-    late.expect(again.is_late, loop, 1.0)
+    late.begin(again.is_late, loop)
     await asyncio.sleep(0.9)
     assert again.told_at == []
     await asyncio.sleep(0.2)
@@ -46,20 +46,20 @@ async def test_each_is_told_at_its_own_time() -> None:
 
 async def test_one_that_ends_another_spares_it_the_word() -> None:
     """Both were late at the same time."""
-    late, loop = LateReplies(), asyncio.get_running_loop()
+    late, loop = CommonTimeout(1.0), asyncio.get_running_loop()
     first, second = Call(late), Call(late)
     first.ends_with = [second]
     for call in (first, second):
-        late.expect(call.is_late, loop, 1.0)
+        late.begin(call.is_late, loop)
     await asyncio.sleep(2.0)
     assert (len(first.told_at), second.told_at) == (1, [])
 
 
 async def test_nothing_is_told_after_the_end() -> None:
     """The timer is stopped; to stop it again does nothing."""
-    late, loop = LateReplies(), asyncio.get_running_loop()
+    late, loop = CommonTimeout(1.0), asyncio.get_running_loop()
     call = Call(late)
-    late.expect(call.is_late, loop, 1.0)
+    late.begin(call.is_late, loop)
     late.close()
     late.close()
     await asyncio.sleep(2.0)
