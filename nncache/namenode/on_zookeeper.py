@@ -263,7 +263,8 @@ async def datanode_on(
         with contextlib.suppress(NodeExistsError):
             await znodes.commit([Create(layout.health(name), msgspec.json.encode(DataNodeRecord(http=http)))])
         heartbeat = _Heartbeat(znodes, name, clock)
-        while not await heartbeat.turn(_record(http, datanode)):  # noqa: ASYNC110 - ZooKeeper ends that of a process that was killed just now
+        # ZooKeeper still has to end the session of a process that was killed just now.
+        while not await heartbeat.turn(_record(http, datanode)):  # noqa: ASYNC110 - no event says so
             await asyncio.sleep(TURN_EVERY_S)
         await datanode.start()
         reporting = Reporting(znodes, datanode)

@@ -18,7 +18,7 @@ class ZooKeeper:
 
     def __init__(self, address: str, process: ServerProcess, data: Path, *, secure_address: str = "") -> None:
         self.address = address  # of the client port, "host:port"
-        self.secure_address = secure_address  # of the client port with TLS; empty: there is none
+        self.secure_address = secure_address  # of the client port with TLS; empty: ZooKeeper has no such port
         self.process = process
         self.data = data  # the directory of its snapshots and its log of transactions
 

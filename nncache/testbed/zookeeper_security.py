@@ -18,7 +18,7 @@ class ClientPorts:
     """Where a ZooKeeper listens for clients ("host:port"), and how it knows them."""
 
     address: str
-    secure_address: str = ""  # of the port with TLS; empty: there is none
+    secure_address: str = ""  # of the port with TLS; empty: ZooKeeper has no such port
     security: ZooKeeperSecurity
     # directory of a KDC that has zookeeper/localhost and its keytab, for security with Kerberos
     kdc: Path = Path()
