@@ -1,6 +1,7 @@
 """Carry out `nncache advise`: Spark, the stages, the report. (nncache/advisor/command.py)"""
 
 import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,8 +52,9 @@ def carry_out(order: Order, stage: Callable[[str], None]) -> Found:
     """Run all stages and write the report.
 
     Raises:
-        AdvisorError: there is nothing to work with.
+        AdvisorError: there is nothing to work with, or the report could not be written.
     """
+    _see_that_it_can_be_written(order.out)
     # What is handed on with pseudonyms must not have the events beside it.
     beside = order.out.with_name(f"{order.out.name}-events.parquet")
     events = order.events or str(order.out / "events.parquet" if order.key is None else beside)
@@ -81,6 +83,18 @@ def carry_out(order: Order, stage: Callable[[str], None]) -> Found:
     write_report(order.out, shown, order.zone, with_filters=order.key is None)
     compared = against_truth(advice, truths).lines() if truths else ()
     return Found((finding(shown), *compared, f"report: {order.out / 'report.html'}"), advice.unknown_share)
+
+
+def _see_that_it_can_be_written(folder: Path) -> None:
+    """Make the folder of the report, before hours of work."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise AdvisorError(
+            f"--out {folder}: nothing can be written there ({error.strerror}); name a folder in which this user may"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """From logs to advice, stage by stage. (nncache/advisor/run.py)"""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -7,6 +8,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
@@ -25,6 +27,9 @@ SHORT_MS: Final = 3 * HOUR_MS
 MOST_SKELETONS: Final = 200_000
 DRILLS: Final = 2
 _MOST_NAMES: Final = 20
+_UNREADABLE: Final = re.compile(
+    r"\[FAILED_READ_FILE\b.* file (.*?)\.? +SQLSTATE"
+)  # SparkException of Spark 4
 SPARSE: Final = 20
 """Reads for each path below which a skeleton may mix what is polled with what is read once."""
 
@@ -189,12 +194,27 @@ def _events(spark: SparkSession, question: Question) -> DataFrame:
             f"{', '.join(question.inputs)}: cannot be read ({reason}); "
             "give logs that are there, or the events.parquet of an earlier run"
         ) from error
+    except Py4JJavaError as error:
+        if (unreadable := _unreadable(error)) is None:
+            raise
+        raise AdvisorError(f"{unreadable}; give logs that can be read to their end") from error
     at = F.col("at")
     if question.since is not None:
         events = events.where(at.isNull() | (at >= question.since))
     if question.until is not None:
         events = events.where(at.isNull() | (at < question.until))
     return events
+
+
+def _unreadable(error: Py4JJavaError) -> str | None:
+    """Return which file Spark could not read, and why; None: something else has failed."""
+    cause, messages = error.java_exception, list[str]()
+    while cause is not None:
+        messages.append(cause.getMessage() or cause.getClass().getSimpleName())
+        cause = cause.getCause()
+    named = [_UNREADABLE.search(message) for message in messages]
+    file = next((match[1] for match in named if match), None)
+    return None if file is None else f"{file}: cannot be read ({messages[-1]})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,20 +1,23 @@
 """The whole: from generated lines to advice, against what is known of them and against the proxy's own cache."""
 
+import gzip
 import re
 import subprocess
 import sys
 from pathlib import Path
 from statistics import median
+from zoneinfo import ZoneInfo
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
 
 from nncache.advisor import parse, replaying
-from nncache.advisor.command import against_truth
+from nncache.advisor.command import Order, against_truth, carry_out
 from nncache.advisor.generating import generated_lines, generated_truth
 from nncache.advisor.generator import Spec, lines_of
 from nncache.advisor.run import Advice, AdvisorError, Question, advise
+from nncache.invalidation.filters.settings import FilterSettings
 from tests.advisor.twin import Counts, happened, replayed_by_cache
 
 
@@ -178,6 +181,40 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
         1,
         "nncache: nncache advise needs pyspark: pip install '.[advisor]' in the checkout\n",
     )
+
+
+def test_a_log_that_breaks_off_is_said_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    """Such as a compressed one that is being written; Spark's trace does not say what to do."""
+    whole = gzip.compress(b"".join(b"%d\n" % number for number in range(20_000)))
+    (tmp_path / "half.log.gz").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "none.log.gz").write_bytes(b"\x00\x01\x02\x03" * 64)
+    for name, reason in (("half", "Unexpected end of input stream"), ("none", "not a gzip file")):
+        with pytest.raises(AdvisorError, match=rf"{name}\.log\.gz: cannot be read \({reason}\); give logs"):
+            advice_about(spark, tmp_path, str(tmp_path / f"{name}.log.gz"))
+
+
+def test_a_report_that_cannot_be_written_is_said_before_the_work(tmp_path: Path) -> None:
+    """Not after hours; no Spark is begun."""
+    (tmp_path / "file").write_text("")
+    order = Order(
+        inputs=("log",),
+        out=tmp_path / "file" / "advice",
+        master="no master",
+        events=None,
+        zone=ZoneInfo("UTC"),
+        since=None,
+        until=None,
+        sample=1.0,
+        warm_up_s=0.0,
+        most=1,
+        limits=FilterSettings(),
+        key=None,
+        generate=None,
+    )
+    with pytest.raises(
+        AdvisorError, match=r"--out .*/file/advice: nothing can be written there \(Not a directory\)"
+    ):
+        carry_out(order, lambda _: None)
 
 
 def test_an_input_that_is_not_there_is_said_by_name(spark: SparkSession, tmp_path: Path) -> None:
