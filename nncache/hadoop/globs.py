@@ -109,6 +109,7 @@ class GlobSet:
         max_nodes: int = DEFAULT_MAX_NODES,
     ) -> None:
         """Build the set from globs by name; a text is read first and may raise GlobError."""
+        self._states: dict[frozenset[_Node], _State] = {}  # every state that exists
         self._max_steps = max_steps
         self._max_nodes = max_nodes
         self.remembered_steps = 0  # entries of the automaton now
@@ -121,11 +122,15 @@ class GlobSet:
         self._globs = dict(globs)
         for name, glob in globs.items():
             self._add(name, _read(glob))
-        self._states: dict[frozenset[_Node], _State] = {}  # every state that exists
         self._asked_last = "/"
         self._names_last = self._root_names
         self._start = self._state((self._first,))
         self._dead = self._state(())
+
+    def __del__(self) -> None:
+        """Part the states: steps lead round in circles, of which no daemon collects those that have grown old."""
+        for state in self._states.values():
+            state.steps.clear()
 
     def followed_by(self, globs: Mapping[str, str | Glob]) -> "GlobSet":
         """Return a set of these globs: this very set, grown, if all of its own are among them, else another one.
