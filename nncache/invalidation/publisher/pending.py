@@ -125,9 +125,7 @@ class PendingBatch:
             name for name, position in filters.items() if position.filter.replaces is not None
         )
         self._limits.keep({position.filter.chain for position in filters.values()})
-        self._globs = self._globs.followed_by(
-            {name: position.filter.path_glob for name, position in filters.items()}
-        )
+        self._globs.change_to({name: position.filter.path_glob for name, position in filters.items()})
 
     def take_stale(self) -> frozenset[str]:
         """Return which filters, or ALL, may have changed in HDFS since this was last asked."""
