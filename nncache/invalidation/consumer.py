@@ -15,6 +15,7 @@ from nncache.invalidation.errors import (
     InvalidationError,
     MissingEventsError,
     NotPermittedError,
+    part_from_frames,
 )
 from nncache.invalidation.stats import StreamStats
 from nncache.invalidation.stream import Changes, Covered, Filters, InotifyEventInputStream, Transactions
@@ -86,6 +87,7 @@ class Consumer:
                 await self._live()
             except Exception as exc:  # noqa: BLE001 - supervised: a consumer that dies would not be noticed
                 pause_s = self._pause_s(exc, self._clock() - began_at)
+                part_from_frames(exc)
             await asyncio.sleep(pause_s)
 
     def request_probe(self) -> None:

@@ -127,7 +127,7 @@ class Run:
         except TimeoutError:
             self._ending = ChannelUnavailableError(f"the edits could not be read for {SILENCE_S:g} s")
         except InvalidationError as exc:
-            self._ending = exc
+            self._ending = exc.with_traceback(None)  # which leads here
         self._wake.set()
 
     async def _wait_for_room(self) -> None:
