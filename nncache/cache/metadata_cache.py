@@ -261,11 +261,11 @@ class MetadataCache:
 
         Raises GlobError if one of them is invalid; nothing was changed.
         """
-        followed = self._globs.followed_by(globs)
+        self._globs.change_to(globs)
         if not self.glob_of.items() <= globs.items():
             self.store.forget_all()
-        self.glob_of, self._globs = dict(globs), followed
-        self.windows.follow(followed)
+        self.glob_of = dict(globs)
+        self.windows.follow(self._globs)
         self.windows.may_be_granted(ROOT)  # of what a new filter matches, no change was read before it came
 
     def _flush(self) -> None:

@@ -29,6 +29,19 @@ async def run_all(*works: Callable[[], Awaitable[object]]) -> None:
         UnaskedCancellationError: such a cancellation; its cause is where it came.
     """
     failures: list[Exception] = []
+    try:
+        await _run(works, failures)
+        if failures:
+            raise failures[0]
+    except asyncio.CancelledError as exc:
+        exc.__traceback__ = None  # its frames lead to it, by the group and its task: all would stay
+        raise
+    finally:
+        failures.clear()  # and an error's frames to this list
+
+
+async def _run(works: Iterable[Callable[[], Awaitable[object]]], failures: list[Exception]) -> None:
+    """Run all until all have ended; the first that is added to `failures` ends the others."""
     is_ending = False
 
     async def guarded(work: Callable[[], Awaitable[object]]) -> None:
@@ -41,7 +54,7 @@ async def run_all(*works: Callable[[], Awaitable[object]]) -> None:
                 )
                 failures[-1].__cause__ = exc
             raise
-        except Exception as exc:  # noqa: BLE001 - raised below
+        except Exception as exc:  # noqa: BLE001 - raised by `run_all`
             failures.append(exc)
 
     async with asyncio.TaskGroup() as tasks:
@@ -55,8 +68,6 @@ async def run_all(*works: Callable[[], Awaitable[object]]) -> None:
                 for task in running:
                     task.cancel()
                 _, running = await asyncio.wait(running, timeout=AGAIN_S)
-    if failures:
-        raise failures[0]
 
 
 class _EndedError(Exception):

@@ -109,6 +109,7 @@ class GlobSet:
         max_nodes: int = DEFAULT_MAX_NODES,
     ) -> None:
         """Build the set from globs by name; a text is read first and may raise GlobError."""
+        self._states: dict[frozenset[_Node], _State] = {}  # every state that exists
         self._max_steps = max_steps
         self._max_nodes = max_nodes
         self.remembered_steps = 0  # entries of the automaton now
@@ -121,27 +122,31 @@ class GlobSet:
         self._globs = dict(globs)
         for name, glob in globs.items():
             self._add(name, _read(glob))
-        self._states: dict[frozenset[_Node], _State] = {}  # every state that exists
         self._asked_last = "/"
         self._names_last = self._root_names
         self._start = self._state((self._first,))
         self._dead = self._state(())
 
-    def followed_by(self, globs: Mapping[str, str | Glob]) -> "GlobSet":
-        """Return a set of these globs: this very set, grown, if all of its own are among them, else another one.
+    def __del__(self) -> None:
+        """Part the states: steps lead round in circles, of which no daemon collects those that have grown old."""
+        for state in self._states.values():
+            state.steps.clear()
 
-        Growing costs what the others cost. What was asked of the set before is worked out again.
+    def change_to(self, globs: Mapping[str, str | Glob]) -> None:
+        """Be the set of these globs from now on; costs what the globs that go and come cost.
+
+        What was asked of the set before is worked out again.
 
         Raises GlobError: a text is no glob; nothing was changed.
         """
-        if not self._globs.items() <= globs.items():
-            return GlobSet(globs, max_steps=self._max_steps, max_nodes=self._max_nodes)
-        new = {name: _read(glob) for name, glob in globs.items() if name not in self._globs}
+        same = {name for name, glob in self._globs.items() if globs.get(name) == glob}
+        new = {name: _read(glob) for name, glob in globs.items() if name not in same}
+        for name in self._globs.keys() - same:
+            self._remove(name, _read(self._globs[name]))
         for name, glob in new.items():
             self._add(name, glob)
         self._globs = dict(globs)
         self._restart()
-        return self
 
     def matches(self, path: str) -> bool:
         """Tell whether some glob matches this canonical path."""
@@ -261,14 +266,19 @@ class GlobSet:
 
     def _add(self, name: str, glob: Glob) -> None:
         for components in glob.alternatives:
-            if not components:
+            if components:
+                _follow(self._first, _tokens(components)).names |= {name}
+            else:
                 self._root_names |= {name}
-                continue
-            node = self._first
-            for component in components:
-                node = _literally(node, "/")
-                node = _follow(node, component)
-            node.names |= {name}
+
+    def _remove(self, name: str, glob: Glob) -> None:
+        for components in dict.fromkeys(glob.alternatives):
+            if components:
+                tokens = _tokens(components)
+                _follow(self._first, tokens).names -= {name}
+                _prune(self._first, tokens)
+            else:
+                self._root_names -= {name}
 
 
 def _closure(nodes: Iterable[_Node]) -> frozenset[_Node]:
@@ -288,6 +298,41 @@ def _stays(nodes: frozenset[_Node]) -> bool:
     if any(node.tests or node.literals.keys() - {"/"} for node in nodes):
         return False
     return _closure(node for node in nodes if node.loops) == nodes
+
+
+def _tokens(components: tuple[Component, ...]) -> Component:
+    """Give a flat glob as one sequence, with a "/" before each component."""
+    return tuple(token for component in components for token in (Literal("/"), *component))
+
+
+def _prune(first: _Node, tokens: Component) -> None:
+    """Take away what leads to no end of a glob any more, from the end of a way from this node back to it."""
+    way = [first]
+    for token in tokens:
+        way.append(_after(way[-1], token))
+    for token, node in zip(reversed(tokens), reversed(way[:-1]), strict=True):
+        after = _after(node, token)
+        if after.names or after.literals or after.tests or after.jumps:
+            break
+        match token:
+            case Literal(char):
+                del node.literals[char]
+            case AnyString():
+                node.string = None
+                _unlink(node, after)
+            case EitherOf(alternatives):
+                del node.either[token]
+                for alternative in alternatives:
+                    _unlink(_follow(node, alternative), after)
+                    _prune(node, alternative)
+            case _:
+                del node.tests[token]
+
+
+def _unlink(node: _Node, after: _Node) -> None:
+    """Take away one jump; equal alternatives have one each."""
+    at = node.jumps.index(after)
+    node.jumps = node.jumps[:at] + node.jumps[at + 1 :]
 
 
 def _follow(node: _Node, tokens: Component) -> _Node:

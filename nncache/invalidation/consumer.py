@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NoReturn, Protocol, assert_never
 
@@ -15,12 +15,16 @@ from nncache.invalidation.errors import (
     InvalidationError,
     MissingEventsError,
     NotPermittedError,
+    part_from_frames,
 )
 from nncache.invalidation.stats import StreamStats
 from nncache.invalidation.stream import Changes, Covered, Filters, InotifyEventInputStream, Transactions
 
 ITEMS_PER_TURN = 64
 """Transactions applied in a row before others get the event loop (about a millisecond)."""
+
+FILTERS_PER_TURN = 100
+"""Filters that go or come before others get the event loop: about 10 ms."""
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +56,8 @@ class Consumer:
             is known: a reply asked for after `open_stream` is newer than the position, so a later change of it
             will be yielded. A reply asked for before may have changed before the position: it can't be kept.
         K2  Items are applied in order, by one task, without an await within an item: `cover` is called
-            only when everything yielded before has been applied.
+            only when everything yielded before has been applied. Of filters it is within the item: what goes and
+            comes does so in steps, and each of these is a set that may be in force.
         K3  A run ended, by whatever, closes the cache's stream (GapFlush); `run` ends only when it is cancelled.
     """
 
@@ -68,6 +73,7 @@ class Consumer:
         self._clock = clock
         self._chance = chance  # spreads retries apart
         self._backoff = Backoff()
+        self._globs: Mapping[str, str] = {}  # the filters that the cache was told last
         self._moved = asyncio.Event()  # set and replaced at each Covered and at the end of a run
         self._counts = StreamStats()
         self._complaint = ""  # why the last attempt failed: the same is said once
@@ -81,6 +87,7 @@ class Consumer:
                 await self._live()
             except Exception as exc:  # noqa: BLE001 - supervised: a consumer that dies would not be noticed
                 pause_s = self._pause_s(exc, self._clock() - began_at)
+                part_from_frames(exc)
             await asyncio.sleep(pause_s)
 
     def request_probe(self) -> None:
@@ -122,7 +129,7 @@ class Consumer:
                             self._counts.applied_txid = through_txid
                             await asyncio.sleep(0)  # a record may hold a thousand
                         case Filters(globs):
-                            self._cache.set_filters(globs)
+                            await self._change_filters(globs)
                         case Covered(as_of, txid, seen_as_of):
                             self._cover(as_of, txid, seen_as_of)
                             in_a_row = 0
@@ -145,6 +152,12 @@ class Consumer:
         now = self._clock()
         for txid, change in changes:
             self._cache.apply(change, now, txid)
+
+    async def _change_filters(self, globs: Mapping[str, str]) -> None:
+        for step in _steps(self._globs, globs):
+            self._cache.set_filters(step)
+            self._globs = step
+            await asyncio.sleep(0)
 
     def _cover(self, as_of: float, txid: int, seen_as_of: float | None) -> None:
         self._cache.cover(as_of, txid, seen_as_of)
@@ -192,3 +205,16 @@ class Consumer:
                 _log.warning("cannot read the edits, calls are forwarded meanwhile: %s", exc)
             case _:
                 _log.error("internal error; emptying the cache", exc_info=exc)
+
+
+def _steps(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    """Yield sets of filters that lead from one to another, in which at most FILTERS_PER_TURN are gone or new."""
+    step = dict(before)
+    gone = [filter_id for filter_id, glob in before.items() if after.get(filter_id) != glob]
+    changed = gone + [filter_id for filter_id, glob in after.items() if before.get(filter_id) != glob]
+    for at in range(FILTERS_PER_TURN, len(changed), FILTERS_PER_TURN):
+        for filter_id in changed[at - FILTERS_PER_TURN : at]:
+            if step.pop(filter_id, None) is None:
+                step[filter_id] = after[filter_id]
+        yield dict(step)
+    yield after

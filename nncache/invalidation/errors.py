@@ -4,6 +4,18 @@ from enum import Enum, auto
 from typing import Final
 
 
+def part_from_frames(error: BaseException) -> None:
+    """Cut an error, and those from which it came, off the frames that they came through; call it when all was said.
+
+    A frame that leads back to its error, as where what ended a run is noted in the run, would keep all that it holds:
+    no daemon collects circles that have grown old.
+    """
+    found: BaseException | None = error
+    while found is not None and found.__traceback__ is not None:
+        found.__traceback__ = None
+        found = found.__cause__ or found.__context__
+
+
 class InvalidationError(Exception):
     """Root of this room's errors. Caught only where the consumer's loop is supervised."""
 

@@ -1,7 +1,9 @@
 """Matching paths against globs, one and many."""
 
+import gc
 import random
 import re
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 
@@ -362,47 +364,122 @@ def test_what_is_remembered_of_many_nodes_is_bounded(kind: str, texts: dict[str,
         assert tight.names_matching(path) == roomy.names_matching(path)
 
 
-@settings(max_examples=100)
+@settings(max_examples=200)
 @given(
     st.lists(GLOBS, max_size=6).map(accepted),
-    st.integers(0, 6),
+    st.lists(st.frozensets(st.integers(0, 5)), min_size=1, max_size=4),
     st.lists(PATHS, min_size=1, max_size=8),
     st.sampled_from([3, 1000]),
 )
-def test_a_set_that_grows_is_like_one_made_at_once(
-    globs: list[tuple[str, list[object]]], first: int, paths: list[str], max_steps: int
+def test_a_set_that_changes_is_like_one_made_at_once(
+    globs: list[tuple[str, list[object]]], sets: list[frozenset[int]], paths: list[str], max_steps: int
 ) -> None:
-    """Whatever was asked of it before, and remembered."""
-    texts = {str(number): text for number, (text, _) in enumerate(globs)}
-    at_once = GlobSet(texts)
-    grown = GlobSet(dict([*texts.items()][:first]), max_steps=max_steps)
-    for path in paths:
-        grown.names_matching(path)
-    assert grown.followed_by(texts) is grown
-    for path in reversed(paths):  # the first is the one that was asked last
-        assert grown.names_matching(path) == at_once.names_matching(path)
-        assert grown.may_match_below(path) is at_once.may_match_below(path)
-        assert grown.lowest_concern(path) == at_once.lowest_concern(path)
+    """Whatever was asked of it before, and remembered; and what is gone leaves nothing behind."""
+    changed = GlobSet({}, max_steps=max_steps)
+    for chosen in (*sets, frozenset(range(6)), sets[0]):
+        texts = {str(number): text for number, (text, _) in enumerate(globs) if number in chosen}
+        at_once = GlobSet(texts)
+        changed.change_to(texts)
+        assert nodes_of(changed) == nodes_of(at_once)
+        for path in reversed(paths):  # the first is the one that was asked last
+            assert changed.names_matching(path) == at_once.names_matching(path)
+            assert changed.may_match_below(path) is at_once.may_match_below(path)
+            assert changed.lowest_concern(path) == at_once.lowest_concern(path)
+
+
+@pytest.mark.parametrize("gone", ["1", "2", "3", "4", "5", "6"])
+def test_what_others_share_with_a_glob_that_goes_stays(gone: str) -> None:
+    """And what is its own goes: alternatives, also equal ones and none, wildcards and sets."""
+    texts = dict(
+        enumerate(["/{a,a,b*,}c/x", "/{a,a,b*,}c/y", "/a", "/b*c/x", "/[ab]?/x", "/{a/b,a/b,a}/x"], 1)
+    )
+    globs = GlobSet({str(number): text for number, text in texts.items()})
+    left = {str(number): text for number, text in texts.items() if str(number) != gone}
+    globs.change_to(left)
+    assert nodes_of(globs) == nodes_of(GlobSet(left))
+    for path in ("/ac/x", "/bbc/y", "/c/x", "/a", "/bc/x", "/ab/x", "/a/b/x", "/a/x"):
+        assert globs.names_matching(path) == GlobSet(left).names_matching(path)
+    globs.change_to({})
+    assert nodes_of(globs) == 1, "the first"
+
+
+def nodes_of(globs: GlobSet) -> int:
+    """Count the nodes of a set, by what refers to what."""
+    seen: dict[int, object] = {}
+    waiting: list[object] = [globs]
+    while waiting:
+        found = waiting.pop()
+        if id(found) not in seen and (isinstance(found, GlobSet | dict | tuple) or is_node(found)):
+            seen[id(found)] = found
+            waiting += gc.get_referents(found)
+    return sum(map(is_node, seen.values()))
+
+
+def is_node(found: object) -> bool:
+    """Tell whether it is a place in globs."""
+    return type(found).__name__ == "_Node"
 
 
 @pytest.mark.parametrize("later", [{}, {"b": "/b"}, {"a": "/c", "b": "/b"}])
-def test_a_set_of_which_a_glob_goes_is_another_one(later: dict[str, str]) -> None:
-    """And the one before stays as it is."""
-    before = GlobSet({"a": "/a"}, max_steps=7)
-    after = before.followed_by(later)
-    assert after is not before
-    assert not after.matches("/a")
-    assert before.names_matching("/a") == {"a"}
-    assert after.names_matching("/c") == {name for name, text in later.items() if text == "/c"}
+def test_of_a_glob_that_goes_nothing_is_left(later: dict[str, str]) -> None:
+    """Also where another one takes its name."""
+    globs = GlobSet({"a": "/a", "root": "/"})
+    assert globs.names_matching("/a") == {"a"}
+    globs.change_to(later)
+    assert not globs.matches("/a")
+    assert not globs.matches("/")
+    assert globs.names_matching("/c") == {name for name, text in later.items() if text == "/c"}
 
 
-def test_a_set_that_cannot_grow_is_unchanged() -> None:
-    """All are read before the first is added."""
+def test_what_a_set_remembers_goes_with_it() -> None:
+    """Also the states behind a "*", which lead to themselves, and no collector looks for them."""
+    kept = GlobSet({"a": "/x/*/end", "b": "/y"})
+    gc.disable()
+    tracemalloc.start()
+    try:
+        for later in ({"a": "/x/*"}, {"a": "/x/*/y"}, {"b": "/x/*/z"}):
+            for number in range(2_000):
+                kept.matches(f"/x/a{chr(0x400 + number % 1_000)}/{number}/z")
+                if number == 1_000:
+                    kept.change_to(later)
+            kept = GlobSet(later)
+        left = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert kept.remembered_steps == 0
+    assert left < 50_000, f"{left} bytes"
+
+
+def test_a_glob_that_goes_costs_what_it_is_itself() -> None:
+    """Beside 2,000 others: no other one is read or built again."""
+    texts = {str(number): f"/logs/{{app{number},batch/run{number}}}/*.done" for number in range(2_000)}
+    globs = GlobSet(texts)
+    steps = 0
+
+    def count(*_: object) -> None:
+        nonlocal steps
+        steps += 1
+
+    sys.setprofile(count)
+    try:
+        globs.change_to({name: text for name, text in texts.items() if name != "7"})
+    finally:
+        sys.setprofile(None)
+    assert not globs.matches("/logs/app7/x.done")
+    assert globs.names_matching("/logs/batch/run77/x.done") == {"77"}
+    assert steps < 10_000, "of which 8,000 are looks at the 2,000 names"
+
+
+def test_a_set_that_cannot_change_is_unchanged() -> None:
+    """All are read before the first goes or comes."""
     globs = GlobSet({"a": "/a"})
     with pytest.raises(GlobError):
-        globs.followed_by({"a": "/a", "b": "/b", "c": "/{"})
+        globs.change_to({"b": "/b", "c": "/{"})
+    assert globs.matches("/a")
     assert not globs.matches("/b")
-    assert globs.followed_by({"a": "/a", "b": "/b"}).matches("/b")
+    globs.change_to({"b": "/b"})
+    assert globs.matches("/b")
 
 
 @pytest.mark.parametrize("glob", ["/a/*", "/a/{b,*}", "/a/?*", "/*/*"])

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ import pytest
 from nncache.hadoop.change import Touched, Vanished
 from nncache.hadoop.events import EventBatch, Rename, Unlink
 from nncache.invalidation.backoff import NOT_PERMITTED_RETRY_S
-from nncache.invalidation.consumer import ITEMS_PER_TURN, Consumer
+from nncache.invalidation.consumer import FILTERS_PER_TURN, ITEMS_PER_TURN, Consumer
 from nncache.invalidation.edits.direct import DirectInotifyEventInputStream
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
@@ -169,6 +169,34 @@ async def test_filters_and_ready_made_changes_are_handed_on() -> None:
     assert on.sink.changes == [Touched("/a"), Vanished("/b")]
     stats = on.consumer.stats()
     assert (stats.events, stats.applied_txid) == (0, 6)
+
+
+async def test_many_filters_go_and_come_in_steps() -> None:
+    """Each of which has few of them, and others get the event loop before the next."""
+
+    class Turning(RecordingSink):
+        def set_filters(self, globs: Mapping[str, str]) -> None:
+            super().set_filters(globs)
+            asyncio.get_running_loop().call_soon(self.calls.append, ("turn", None))
+
+    former = {str(number): f"/{number}" for number in range(FILTERS_PER_TURN + 3)}
+    later = {"0": "/0"} | {f"new{number}": f"/{number}" for number in range(FILTERS_PER_TURN)}
+    sink, stream = Turning(), ScriptedStream([Filters(former), Filters(later), Covered(9.0, 6)])
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(Consumer(sink, stream, clock).run())
+        await until(lambda: bool(sink.of("cover")))
+        running.cancel()
+    told: list[dict[str, str]] = [{}]
+    for kind, said in sink.calls:
+        if kind == "filters":
+            assert isinstance(said, dict)
+            assert len(said.items() ^ told[-1].items()) <= FILTERS_PER_TURN
+            assert said.items() <= told[-1].items() | later.items() or said.items() <= former.items()
+            told.append(said)
+    assert told[2] == former
+    assert told[-1] == later
+    kinds = [kind for kind, _ in sink.calls]
+    assert kinds == ["open", *["filters", "turn"] * 5, "cover", "close"]
 
 
 async def test_a_gap_flushes_and_a_new_life_begins_at_once() -> None:

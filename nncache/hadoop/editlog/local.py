@@ -19,7 +19,9 @@ from nncache.hadoop.namespace import Namespace
 END_LOG_SEGMENT: Final = 23
 """The opcode of the last transaction of a segment, unless its writer died."""
 
-_LOOK_BYTES: Final = 1 << 20
+_LOOK_BYTES: Final = 1 << 18
+"""Read in one look, but for a longer transaction: what it brings is decoded in one turn of the event loop."""
+
 _SETTLED_NS: Final = 1_000_000_000
 """A directory that has changed less long ago may change again at the same time, as far as its clock tells."""
 

@@ -75,11 +75,18 @@ class PendingBatch:
         """Changes, ever, that went into a larger one."""
         return self._digest.collapsed
 
-    def add(self, read: EditsRead, *, may_drop: bool = False) -> None:
-        """Take what was read next; with `may_drop` filters lose events if too many wait."""
-        for batch in read.batches:
+    def add(self, read: EditsRead, *, may_drop: bool = False) -> EditsRead | None:
+        """Take what was read next, one transaction at least; return what was left out when it was full.
+
+        With `may_drop` nothing is left out: filters lose events if too many wait.
+        """
+        for number, batch in enumerate(read.batches):
+            if number and self.is_full and not may_drop:
+                self.through_txid = read.batches[number - 1].txid
+                return replace(read, batches=read.batches[number:])
             self._add(batch, may_drop=may_drop)
         self.through_txid = read.through_txid
+        return None
 
     def take(self) -> Publication | None:
         """Return what waits, None if nothing was read."""
@@ -125,9 +132,7 @@ class PendingBatch:
             name for name, position in filters.items() if position.filter.replaces is not None
         )
         self._limits.keep({position.filter.chain for position in filters.values()})
-        self._globs = self._globs.followed_by(
-            {name: position.filter.path_glob for name, position in filters.items()}
-        )
+        self._globs.change_to({name: position.filter.path_glob for name, position in filters.items()})
 
     def take_stale(self) -> frozenset[str]:
         """Return which filters, or ALL, may have changed in HDFS since this was last asked."""

@@ -20,6 +20,7 @@ from nncache.invalidation.errors import (
     MissingEventsError,
     NotPermittedError,
     WrongNamespaceError,
+    part_from_frames,
 )
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
@@ -108,6 +109,7 @@ class Publisher:
                 raise AssertionError("a run ends with an error")  # noqa: TRY301 - said below
             except Exception as exc:  # noqa: BLE001 - supervised: a publisher that dies closes every proxy's gate
                 pause_s = await self._ended(exc, self._clock() - began_at)
+                part_from_frames(exc)
             await asyncio.sleep(pause_s)
 
     async def shut_down(self) -> None:

@@ -7,7 +7,8 @@ between awaits only.
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final, NoReturn
 
 from nncache.coordination.task_group import run_all
@@ -37,6 +38,9 @@ CURRENT_S: Final = 5.0
 
 SILENCE_S: Final = 30.0
 """A run in which the edits can't be read for so long ends: another process may be luckier."""
+
+TRANSACTIONS_PER_TURN: Final = 64
+"""Transactions matched in a row before others get the event loop (about two milliseconds)."""
 
 _log = logging.getLogger(__name__)
 
@@ -113,12 +117,17 @@ class Run:
             while True:
                 async with asyncio.timeout(SILENCE_S):
                     read = await self._source.read()
-                await self._wait_for_room()
-                self._take(read)
+                for number, part in enumerate(_in_parts(read)):
+                    if number:
+                        await asyncio.sleep(0)
+                    left: EditsRead | None = part
+                    while left is not None:
+                        await self._wait_for_room()
+                        left = self._take(left)
         except TimeoutError:
             self._ending = ChannelUnavailableError(f"the edits could not be read for {SILENCE_S:g} s")
         except InvalidationError as exc:
-            self._ending = exc
+            self._ending = exc.with_traceback(None)  # which leads here
         self._wake.set()
 
     async def _wait_for_room(self) -> None:
@@ -130,19 +139,21 @@ class Run:
         """Whether edits are read as they come, and not those of an outage: these can wait in the NameNode's log."""
         return self._clock() - self._limits.all_read_at <= CURRENT_S
 
-    def _take(self, read: EditsRead) -> None:
+    def _take(self, read: EditsRead) -> EditsRead | None:
+        """Match what was read; return what has no room yet."""
         now = self._clock()
         self._counts.read_txid, self._counts.read_at = read.through_txid, now
         self._limits.read(now, read.fresh_as_of)  # also when that is nothing new: then all was read
         if read.through_txid <= self._pending.through_txid:
-            return
+            return None
         collapsed = self._pending.collapsed
-        self._pending.add(read, may_drop=self._is_current())
+        left = self._pending.add(read, may_drop=self._is_current())
         self._counts.changes_collapsed += self._pending.collapsed - collapsed
         if self._pending_since is None:
             self._pending_since = now
         self._follower.invalidate(self._pending.take_stale())
         self._wake.set()
+        return left
 
     # -- writing --------------------------------------------------------------------------------------------------
 
@@ -249,6 +260,17 @@ class Run:
             for reason, names in _by_reason(publication.missed).items():
                 _log.warning("subscribers of %s miss events: %s", some_names(names), reason)
         self._counts.coverage_records += not (changes or publication.filters or publication.missed)
+
+
+def _in_parts(read: EditsRead) -> Iterator[EditsRead]:
+    """Yield what was read, few transactions at a time; only with the last part all is read that the whole says."""
+    batches = read.batches
+    for at in range(TRANSACTIONS_PER_TURN, len(batches), TRANSACTIONS_PER_TURN):
+        part = batches[at - TRANSACTIONS_PER_TURN : at]
+        yield EditsRead(part, part[-1].txid, None)
+    yield replace(
+        read, batches=batches[(len(batches) - 1) // TRANSACTIONS_PER_TURN * TRANSACTIONS_PER_TURN :]
+    )
 
 
 def _told(change: FilterChange) -> str:

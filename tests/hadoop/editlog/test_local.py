@@ -163,6 +163,20 @@ def test_a_long_frame_is_read(writer: Writer, monkeypatch: pytest.MonkeyPatch) -
     log.close()
 
 
+def test_a_look_brings_no_more_than_a_turn_may_decode(writer: Writer) -> None:
+    """What a NameNode wrote while nobody looked comes in several looks."""
+    for _ in range(200):
+        writer.write(body=b"x" * 4096)
+    log = LogDirectory(writer.directory, 0)
+    more, found = True, 0
+    while more:
+        frames, more = log.look()
+        assert sum(len(each.body) for each in frames.frames) <= 256 * 1024
+        found += len(frames.frames)
+    assert found == 203
+    log.close()
+
+
 def test_damage_amid_the_bytes_is_an_error(writer: Writer) -> None:
     """Who reads beside a write tries again."""
     log = LogDirectory(writer.directory, 0)

@@ -1,17 +1,23 @@
 """The channel through ZooKeeper, on a ZooKeeper that is broken in every way, in virtual time."""
 
 import asyncio
+import gc
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nncache.invalidation.consumer import Consumer
 from nncache.invalidation.errors import ChannelUnavailableError, NotPermittedError
+from nncache.invalidation.follower.filter_set import FilterSet
+from nncache.invalidation.follower.follower import Follower
 from nncache.invalidation.stream import Covered, Filters
 from tests.invalidation import virtual_time
 from tests.invalidation.channel.fake_cluster import FakeCluster
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.channel.simulation import ACTS, Simulation, Step
+from tests.invalidation.fakes import RecordingSink
+from tests.invalidation.virtual_time import clock, until
 
 
 async def test_the_filters_come_first(fake_cluster: FakeCluster) -> None:
@@ -73,6 +79,29 @@ async def test_an_idle_life_asks_little(fake_cluster: FakeCluster) -> None:
         before = fake_cluster.session.stats().calls
         await asyncio.sleep(60)
         assert fake_cluster.session.stats().calls - before <= 62
+
+
+async def test_of_a_run_that_has_ended_nothing_is_kept(fake_cluster: FakeCluster) -> None:
+    """It has read all filters, and no daemon collects what errors and frames keep by each other."""
+
+    def runs() -> int:
+        return sum(isinstance(each, Follower | FilterSet) for each in gc.get_objects())
+
+    consumer = Consumer(RecordingSink(), fake_cluster.stream, clock)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(consumer.run())
+        await until(lambda: consumer.stats().is_open)
+        gc.collect()
+        gc.disable()
+        try:
+            for number in range(1, 4):
+                txid = fake_cluster.namenode.unlink("/joe/a")
+                fake_cluster.press.drop(txid, txid)
+                await until(lambda number=number: consumer.stats().streams_opened == number + 1)  # type: ignore[misc]  # a lambda with a default
+            assert runs() == 2, "those of the present run"
+        finally:
+            gc.enable()
+        running.cancel()
 
 
 async def test_it_may_be_closed_at_any_time_and_opened_again(fake_cluster: FakeCluster) -> None:

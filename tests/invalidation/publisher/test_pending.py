@@ -178,6 +178,20 @@ def test_too_much_is_not_read_ahead() -> None:
     assert not made.is_full
 
 
+def test_what_has_no_room_is_left_out() -> None:
+    """From the first transaction on that came when it was full; nothing is, where filters may lose events."""
+    made = pending(f="/a")
+    half = ["/a"] * (MAX_EVENTS // 2)
+    found = read(16, *(batch(txid, *half) for txid in range(11, 15)), batch(15, "/else"))
+    left = made.add(found)
+    assert (made.events_waiting, made.through_txid) == (MAX_EVENTS, 12)
+    assert left == read(16, *(batch(txid, *half) for txid in (13, 14)), batch(15, "/else"))
+    assert taken(made).txid == 12
+    assert made.add(left) == read(16, batch(15, "/else"))
+    assert made.add(read(16, batch(15, "/else")), may_drop=True) is None
+    assert (taken(made).txid, made.through_txid) == (16, 16)
+
+
 def test_a_flood_costs_its_own_filter_alone() -> None:
     """What a filter has too much of is named, to the end of the publication; all others have what they match."""
     limits, counts = FilterLimits(1.0, 0.0), PublisherStats()

@@ -1,7 +1,9 @@
 """The publisher as a whole, on fakes: whatever happens, nobody misses an event without being told."""
 
 import asyncio
+import gc
 import logging
+from typing import NoReturn
 
 import pytest
 
@@ -11,8 +13,11 @@ from nncache.hadoop.events import Close, Rename, Unlink
 from nncache.hadoop.events import Create as Created
 from nncache.hadoop.filestatus import FileType
 from nncache.invalidation.channel.records import Stale
+from nncache.invalidation.errors import MissingEventsError
 from nncache.invalidation.publisher.output_stream import FilterChange, load_output_class
+from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.publisher import USELESS_S
+from nncache.invalidation.publisher.run import Run
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
 from tests.invalidation.fakes import ACCESS_CONTROL, FakeNameNode, remote_error
@@ -225,6 +230,41 @@ async def test_silence_is_told(on: FakeCluster) -> None:
         on.zookeeper.latency_s = 5.9
         on.namenode.unlink("/f")
         await until(lambda: process.publisher.situation().startswith("what was read could not be published"))
+
+
+@pytest.mark.parametrize("kind", ["a write fails", "reading ends", "a fault of ours"])
+async def test_of_a_run_that_has_ended_nothing_is_kept(
+    on: FakeCluster, kind: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its filters take megabytes, and no daemon collects what errors and frames keep by each other."""
+    caplog.set_level(logging.CRITICAL)  # what is logged here is kept with its error
+
+    def runs() -> int:
+        return sum(isinstance(each, Run | PendingBatch) for each in gc.get_objects())
+
+    async def end(*_: object) -> NoReturn:
+        monkeypatch.undo()
+        raise MissingEventsError("ended") if kind == "reading ends" else ZeroDivisionError
+
+    async with on.publisher() as process:
+        await on.with_filter()
+        gc.collect()
+        before = runs()
+        gc.disable()
+        try:
+            for number in range(3):
+                if kind == "a write fails":
+                    on.zookeeper.lose_next_commit(after=False)
+                elif kind == "reading ends":
+                    monkeypatch.setattr(process.source, "read", end)
+                else:
+                    monkeypatch.setattr(process.output, "publish", end)
+                on.namenode.unlink("/f")
+                await until(lambda number=number: process.publisher.stats().runs == number + 2)  # type: ignore[misc]  # a lambda with a default
+                await on.published()
+            assert runs() == before
+        finally:
+            gc.enable()
 
 
 async def test_a_fault_of_ours_is_logged_and_survived(

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 import pytest
@@ -20,7 +20,7 @@ from nncache.invalidation.publisher.output_stream import FilterChange, Publicati
 from nncache.invalidation.publisher.pacing import RecordPacer
 from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.resume import Resumed
-from nncache.invalidation.publisher.run import SILENCE_S, Run
+from nncache.invalidation.publisher.run import SILENCE_S, TRANSACTIONS_PER_TURN, Run
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import PublisherStats
 from tests.invalidation.fakes import FakeNameNode
@@ -174,6 +174,27 @@ async def test_no_more_is_read_than_can_wait() -> None:
         assert len(on.source.script) == 2
         assert on.run.waiting_s(clock()) > 3
         await until(lambda: on.covered[-1:] == [15])
+
+
+async def test_what_is_caught_up_leaves_turns_to_others_and_waits_for_room() -> None:
+    """However many transactions come in one go: some are matched in a turn, and no more than can wait."""
+    many = read(2010, *(batch(txid, *["/f"] * 50) for txid in range(11, 2011)))
+    async with running(many) as on:
+        on.output.takes_s = 1.0
+        seen = [(10, 0)]
+
+        def is_done() -> bool:
+            seen.append((on.pending.through_txid, on.pending.events_waiting))
+            return on.covered[-1:] == [2010]
+
+        for _ in range(50):
+            await asyncio.sleep(0)
+            is_done()
+        assert max(after - before for (before, _), (after, _) in pairwise(seen)) == TRANSACTIONS_PER_TURN
+        await until(is_done)
+        assert max(waiting for _, waiting in seen) == MAX_EVENTS
+        assert on.counts.events_matched == 2000 * 50
+        assert on.counts.events_overflowed == 0
 
 
 async def test_a_flood_is_dropped_while_edits_are_read_as_they_come() -> None:
