@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from nncache.testbed import Cluster
 from nncache.testbed.jars import resolve
@@ -23,6 +24,10 @@ from tests.registry.samples import place_of_its_own
 
 for _variable in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME"):  # of this machine's own Hadoop
     os.environ.pop(_variable, None)
+
+# A busy machine is slow at times; how much work is done is counted where it matters, never timed.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 NEED_JARS = {"cluster", "secured_cluster", "zookeeper_server"}
 """Fixtures that start a JVM."""

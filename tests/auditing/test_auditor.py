@@ -302,7 +302,7 @@ ACTS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(acts=ACTS)
 def test_no_order_makes_a_sound_cache_look_wrong(acts: list[tuple[str, str]]) -> None:
     """And a broken one is found by the plainest of them."""

@@ -126,7 +126,7 @@ PAUSES = st.sampled_from([0.0, 0.0003, 0.005, 0.02, 0.3, 1.5])
 HISTORIES = st.lists(st.tuples(ACTIONS, st.integers(1, 4), PAUSES), max_size=40)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(HISTORIES)
 @example([("small pages", 1, 0.0), ("write", 4, 0.02)])
 @example([("slow", 2, 0.3), ("write under a call", 1, 0.0), ("write", 1, 0.3)])

@@ -325,7 +325,7 @@ ACTIONS = st.sampled_from(["write", "write", "write", *ACTS])
 PAUSES = st.sampled_from([0.0, 0.0003, 0.005, 0.02, 0.3, 1.5, 8.0])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(ACTIONS, st.integers(1, 4), PAUSES), max_size=40))
 @example([("write", 1, 0.3), ("save", 1, 0.0), ("write", 2, 0.3), ("put back", 1, 0.0), ("write", 3, 0.3)])
 @example(

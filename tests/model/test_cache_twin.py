@@ -253,4 +253,4 @@ class CacheTwin(Twin):
 
 
 TestCacheTwin = CacheTwin.TestCase
-TestCacheTwin.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)
+TestCacheTwin.settings = settings(max_examples=200, stateful_step_count=50)

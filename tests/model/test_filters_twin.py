@@ -127,4 +127,4 @@ class FiltersTwin(Twin):
 
 
 TestFiltersTwin = FiltersTwin.TestCase
-TestFiltersTwin.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestFiltersTwin.settings = settings(max_examples=150, stateful_step_count=40)

@@ -99,4 +99,4 @@ class WholeSystem(RuleBasedStateMachine):
 
 
 TestWholeSystem = WholeSystem.TestCase
-TestWholeSystem.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestWholeSystem.settings = settings(max_examples=40, stateful_step_count=30)

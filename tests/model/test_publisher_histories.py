@@ -16,7 +16,7 @@ HISTORIES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.booleans(), st.booleans(), HISTORIES)
 def test_whatever_happens_nothing_is_missed_unnoticed(
     rivals: bool, limited: bool, history: list[tuple[str, int, float]]

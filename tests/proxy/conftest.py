@@ -6,13 +6,8 @@ from pathlib import Path
 
 import pytest
 import uvloop
-from hypothesis import settings
 
 from nncache.testbed.certificates import Authority
-
-# A busy machine is slow at times; how much work is done is counted where it matters, never timed.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 
 def pytest_asyncio_loop_factories(item: pytest.Function) -> Mapping[str, Callable[[], AbstractEventLoop]]:

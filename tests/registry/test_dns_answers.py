@@ -6,7 +6,7 @@ import pytest
 from dns.flags import AA, QR, RA, RD, TC
 from dns.message import Message, make_query
 from dns.rcode import BADVERS, FORMERR, NOERROR, NOTIMP, NXDOMAIN, REFUSED, SERVFAIL
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nncache.registry.dns_answers import (
@@ -255,7 +255,6 @@ def test_a_crowd_is_bounded() -> None:
     assert len(asked(answers, query, is_tcp=True).answer[0]) == MAX_RRSET
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=600), st.booleans())
 def test_any_bytes_get_an_answer_or_none(wire: bytes, is_tcp: bool) -> None:
     """Never an error; the fuzz target of DNS changes messages that were good."""

@@ -106,7 +106,7 @@ RECORDS = st.none() | st.lists(st.sampled_from(["h", "i", "10.0.0.7", "fd00::1"]
 )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(PATHS, RECORDS), max_size=12))
 def test_any_order_leads_to_the_same_zone(steps: list[tuple[str, ServiceRecord | None]]) -> None:
     """A zone that has seen changes is one that was made of the last state alone."""

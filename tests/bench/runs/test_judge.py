@@ -347,7 +347,6 @@ def naive_lateness(
 
 @settings(
     max_examples=2,
-    deadline=None,
     phases=(Phase.explicit, Phase.generate),  # a path that fails is small as it is
     suppress_health_check=list(HealthCheck),
 )

@@ -166,7 +166,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(STEPS)
 def test_nothing_is_covered_too_early_and_everything_in_the_end(steps: list[tuple[str, int]]) -> None:
     """Bounded: against a twin that knows every change's moment, with answers late and out of order."""

@@ -129,7 +129,7 @@ STEPS = st.tuples(ACTIONS, st.integers(1, 6), PAUSES, st.booleans())
 HISTORIES = st.lists(STEPS, max_size=8) | st.lists(STEPS, min_size=20, max_size=50)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(HISTORIES, st.sampled_from([None, 0.003, 0.01, 0.1]))
 def test_covered_is_true_whatever_happens(history: list[Step], pace_s: float | None) -> None:
     """Bounded and GapFlush: whatever befalls ZooKeeper, publisher, NameNode and reader."""

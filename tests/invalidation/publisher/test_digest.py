@@ -146,7 +146,7 @@ def test_a_digest_says_neither_more_nor_less(reported: Reported) -> None:
     assert [txid for txid, _ in said] == sorted(txid for txid, _ in said)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(cases(max_changes=12))
 def test_a_cache_told_a_digest_is_as_if_it_were_told_all(case: tuple[Before, Reported]) -> None:
     """Bounded, NoLateFill, ProvenGrant, OwnWrites: the same entries, rights, questions, windows and answers."""
@@ -232,7 +232,7 @@ def test_windows_are_told_nothing_that_did_not_happen_then(reported: Reported, l
             assert not isinstance(each[1], Appeared) or each in halves
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(cases(max_changes=12), limits)
 def test_a_cache_told_a_small_digest_forgets_at_least_as_much(
     case: tuple[Before, Reported], limit: int

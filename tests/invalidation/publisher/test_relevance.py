@@ -116,7 +116,7 @@ def test_what_does_not_concern_a_cache_changes_nothing_in_it(
         assert after(begun, left_out) == after(begun, ())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(cases(max_changes=4))
 def test_a_cache_told_what_concerns_it_is_as_if_it_were_told_all(
     case: tuple[Before, list[tuple[int, Change]]],
