@@ -105,8 +105,10 @@ async def _html(registry: Registry, place: PageLocation, registry_request: Regis
             registry, replace(registry_request, limit=registry_request.limit + 1), registry_request.find
         )
         is_more = len(entries) > registry_request.limit
+        found = entries[: registry_request.limit]
+        size = sum(each.status.size_bytes for each in found)
         return _as_html(
-            found_page(place, entries[: registry_request.limit], query=registry_request.find, is_more=is_more)
+            await apart(size, found_page, place, found, query=registry_request.find, is_more=is_more)
         )
     path = paths.readable(registry_request.path)
     status = await registry.stat(path)
@@ -125,7 +127,8 @@ async def _html(registry: Registry, place: PageLocation, registry_request: Regis
         below=below[: registry_request.limit],
         is_more=len(below) > registry_request.limit,
     )
-    return _as_html(entry_page(place, shown), read_bytes=status.size_bytes)
+    size = status.size_bytes
+    return _as_html(await apart(size, entry_page, place, shown), read_bytes=size)
 
 
 async def _right_below(

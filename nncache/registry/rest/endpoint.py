@@ -30,6 +30,7 @@ from nncache.proxy.errors import (
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers
 from nncache.proxy.traffic import Exchange, Result, Traffic
+from nncache.registry.pacing import apart
 from nncache.registry.rest.fair_limiter import FairLimiter
 from nncache.registry.rest.request import RegistryRequest, is_registry, read_registry_request
 from nncache.registry.rest.waits import RegistryPage, RegistryQuestion, RegistryWaits
@@ -237,8 +238,9 @@ class RegistryEndpoint:
         if page.status != HTTPStatus.OK:
             return RawResponse(page.status, page.reason, fields, body=page.body, limits=self._limits)
         exchange.result = Result.REGISTRY
-        fields = (*fields, (b"ETag", etag_of(page.body)))
-        if want.is_not_modified(page.status, page.body):
+        tag = await apart(len(page.body), etag_of, page.body)
+        fields = (*fields, (b"ETag", tag))
+        if tag in (want.known or ()):
             return RawResponse(304, "Not Modified", fields, body=b"", limits=self._limits)
         exchange.body_bytes = len(page.body)
         return RawResponse(200, "OK", fields, body=page.body, limits=self._limits)
