@@ -6,9 +6,8 @@ A plain GETFILESTATUS goes to `reads`, everything else below `/webhdfs` through 
 import asyncio
 import logging
 from dataclasses import dataclass
-from http import HTTPStatus
 from types import TracebackType
-from typing import Final, Protocol, Self, assert_never
+from typing import Protocol, Self, assert_never
 
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import WHAT_IS_SERVED, Call, is_webhdfs, parse_call
@@ -48,8 +47,6 @@ from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, oper
 from nncache.proxy.upstream.direct_exchange import Begun
 
 _log = logging.getLogger(__name__)
-
-_REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
 class Upstream(Protocol):
