@@ -105,8 +105,10 @@ async def _html(registry: Registry, place: PageLocation, registry_request: Regis
             registry, replace(registry_request, limit=registry_request.limit + 1), registry_request.find
         )
         is_more = len(entries) > registry_request.limit
+        found = entries[: registry_request.limit]
+        size = sum(each.status.size_bytes for each in found)
         return _as_html(
-            found_page(place, entries[: registry_request.limit], query=registry_request.find, is_more=is_more)
+            await apart(size, found_page, place, found, query=registry_request.find, is_more=is_more)
         )
     path = paths.readable(registry_request.path)
     status = await registry.stat(path)
@@ -117,7 +119,9 @@ async def _html(registry: Registry, place: PageLocation, registry_request: Regis
         pass
     except InvalidRecordError as error:
         fault = error.what
-    below = await _right_below(registry, path, replace(registry_request, limit=registry_request.limit + 1))
+    below, names_bytes = await _right_below(
+        registry, path, replace(registry_request, limit=registry_request.limit + 1)
+    )
     shown = EntryShown(
         status=status,
         record=record,
@@ -125,14 +129,18 @@ async def _html(registry: Registry, place: PageLocation, registry_request: Regis
         below=below[: registry_request.limit],
         is_more=len(below) > registry_request.limit,
     )
-    return _as_html(entry_page(place, shown), read_bytes=status.size_bytes)
+    size = status.size_bytes
+    return _as_html(await apart(size, entry_page, place, shown), read_bytes=size + names_bytes)
 
 
 async def _right_below(
     registry: Registry, path: str, registry_request: RegistryRequest
-) -> tuple[EntryStatus, ...]:
-    names = [name for name in await registry.list(path) if name > paths.name_of(registry_request.after)]
-    return await registry.stat_all([paths.below(path, name) for name in names[: registry_request.limit]])
+) -> tuple[tuple[EntryStatus, ...], int]:
+    """Return entries, and the bytes of all names that were read to find them."""
+    every = await registry.list(path)
+    names = [name for name in every if name > paths.name_of(registry_request.after)]
+    statuses = await registry.stat_all([paths.below(path, name) for name in names[: registry_request.limit]])
+    return statuses, sum(map(len, every))
 
 
 async def _page(registry: Registry, registry_request: RegistryRequest) -> RegistryPage:
@@ -141,8 +149,9 @@ async def _page(registry: Registry, registry_request: RegistryRequest) -> Regist
     if registry_request.find is not None or registry_request.is_recursive:
         return RegistryPage(await _records(await _found(registry, registry_request, registry_request.find)))
     if registry_request.is_list:
-        statuses = await _right_below(registry, paths.readable(registry_request.path), registry_request)
-        return RegistryPage(_json({"entries": list(map(_status, statuses))}))
+        path = paths.readable(registry_request.path)
+        statuses, names_bytes = await _right_below(registry, path, registry_request)
+        return RegistryPage(_json({"entries": list(map(_status, statuses))}), read_bytes=names_bytes)
     entry = await registry.read(registry_request.path)
     size = entry.status.size_bytes
     return RegistryPage(await apart(size, encode_record, entry.record), read_bytes=size)

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from operator import attrgetter
 from typing import Final, NoReturn, assert_never
 
-from nncache.events.messages import Frame, frame_of, modified
+from nncache.events.messages import Frame, frame_of, joined, modified
 from nncache.events.source import (
     After,
     Away,
@@ -25,11 +25,15 @@ from nncache.events.source import (
     SourceSilentError,
     StateChange,
 )
+from nncache.proxy.clients.paced_work import PacedWork
 
 _log = logging.getLogger(__name__)
 
 KEPT_BYTES: Final = 1024 * 1024
 """Of the newest messages, for streams that are a little behind."""
+
+AT_A_TURN: Final = 64
+"""Streams that write in one turn of the event loop: so many take about five milliseconds."""
 
 _txid: Final = attrgetter("txid")
 
@@ -43,7 +47,8 @@ class Feed:
     Invariants:
         F1  What is kept is every transaction behind `_start` up to `end`, in order, of one chain.
         F2  It is at most KEPT_BYTES.
-        F3  Each change is told to all listeners in the same turn of the loop.
+        F3  Each change is told to all listeners, AT_A_TURN of them in each turn of the loop.
+        F4  `_next` is what `next_behind` has returned last, if nothing was kept or dropped since.
 
     Attributes:
         end: how far it has come; None: it has not begun.
@@ -61,10 +66,14 @@ class Feed:
         self.end: After | None = None
         self.away = ""
         self.streams = 0
+        self._turns = PacedWork(_tell_one, AT_A_TURN)
         self.has_failed = False
         self._start = -1
         self._kept: list[Frame] = []  # by transaction, so that one far behind is found its place in few steps
         self._kept_bytes = 0
+        self._next: tuple[tuple[int, int], Frame] | None = (
+            None  # behind which position: most streams are at the same
+        )
 
     def covers(self, after: After) -> bool:
         """Whether all that follows a position is kept, or is still to come.
@@ -76,16 +85,21 @@ class Feed:
         return after.txid <= self.end.txid or after.chain is not None
 
     def next_behind(self, after: After, modified_after: int = -1) -> Frame | None:
-        """Return the next transaction behind a position that is covered; None: it is still to come.
+        """Return the next transactions behind a position that is covered, `joined`; None: they are still to come.
 
         Of a filter that was modified right behind that position nothing is said if `modified_after` is that, too.
         """
+        where = after.txid, modified_after
+        if self._next is not None and self._next[0] == where:
+            return self._next[1]
         kept = self._kept
         place = bisect_right(kept, after.txid, key=_txid)
         if after.txid != modified_after:
             while place and kept[place - 1].is_modified and kept[place - 1].txid == after.txid:
                 place -= 1
-        return kept[place] if place < len(kept) else None
+        frame = next(joined(kept[each] for each in range(place, len(kept))), None)
+        self._next = None if frame is None else (where, frame)
+        return frame
 
     async def run(self) -> None:
         """Follow the filter until cancelled. Never raises an error."""
@@ -102,6 +116,7 @@ class Feed:
         following = self._source.follow(self.name, None)
         while True:
             self._take(await anext(following))
+            await asyncio.sleep(0)  # many may have been read together, and each takes milliseconds
 
     def _take(self, item: Item) -> None:
         match item:
@@ -131,9 +146,10 @@ class Feed:
     def _restart(self, after: After) -> None:
         self.end, self._start = after, after.txid
         self._kept.clear()
-        self._kept_bytes = 0
+        self._kept_bytes, self._next = 0, None
 
     def _keep(self, frame: Frame) -> None:
+        self._next = None
         self._kept.append(frame)
         self._kept_bytes += len(frame.data)
         dropped = 0
@@ -157,4 +173,9 @@ class Feed:
 
     def _tell(self) -> None:
         for listener in self.listeners:
-            listener()
+            self._turns.add(listener)
+
+
+def _tell_one(listener: Callable[[], None], _: int) -> int:
+    listener()
+    return 1

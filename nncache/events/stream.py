@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final, Protocol, assert_never
 
 from nncache.events.feed import Feed
-from nncache.events.messages import Frame, ended, frame_of, missing, modified, outage, started
+from nncache.events.messages import Frame, ended, frame_of, joined, missing, modified, outage, started
 from nncache.events.source import (
     After,
     Away,
@@ -217,6 +217,7 @@ class EventStream:
         self.sent += frame.events
         if frame.is_modified:
             self._modified_after = frame.txid
+        await asyncio.sleep(0)  # a client that reads at once makes nothing here wait
 
     async def _tell_away(self, reason: str) -> None:
         """Tell of an outage once, and of its end."""
@@ -283,11 +284,10 @@ class EventStream:
                 self._after = after
                 await self._tell_away("")
             case StateChange(batches, through):
-                for batch in batches:
+                for frame in joined(frame_of(self._feed.name, batch) for batch in batches):
                     if (end := self._why_end()) is not None:
                         return end
-                    after = After(batch.txid, through.chain)
-                    await self._write_events(frame_of(self._feed.name, batch), after)
+                    await self._write_events(frame, After(frame.txid, through.chain))
                 self._after = through
             case Modified(after):
                 await self._write_events(modified(self._feed.name, item), after)

@@ -120,6 +120,14 @@ def claimed_user(headers: Iterable[Header]) -> str | None:
     return cookie.user if isinstance(cookie, AuthCookie) and cookie.kind != SIMPLE else None
 
 
+def other_cookies(headers: Iterable[Header]) -> bytes:
+    """Return a digest of the cookies of a request that are no `hadoop.auth`; b"" if there are none."""
+    values = [value for name, value in headers if name.lower() == b"cookie"]
+    pairs = [pair.strip(b" \t") for value in values for pair in value.split(b";")]
+    others = [pair for pair in pairs if pair.partition(b"=")[0] != COOKIE_NAME]
+    return hashlib.sha256(b"\0".join(others)).digest() if others else b""
+
+
 def is_authenticated_by_fields(headers: Iterable[Header]) -> bool:
     """Whether header fields may say who makes a request, and not (only) its target."""
     cookies = []

@@ -19,8 +19,7 @@ class RequestHead:
     """A request as it is sent on: the method, the target and the end-to-end header fields.
 
     Attributes:
-        target: the raw request target; bytes that are no UTF-8 are lone surrogates, as in
-            `os.fsdecode`, so that the bytes on the wire are those that the client sent.
+        target: in ASCII; see `nncache.net.http1.head.Head`.
         headers: without hop-by-hop fields and with our `X-Forwarded-For`; see `nncache.proxy.headers`.
         peer: the address of the client; shares of what is bounded go by it.
         caller: who asks, as the request says; limits of calls go by it.

@@ -1,7 +1,6 @@
 """Tell those who wait which entries of the registry change."""
 
 import asyncio
-import logging
 from collections.abc import Callable
 from typing import Final, NoReturn, TypeAlias
 
@@ -11,8 +10,6 @@ from nncache.coordination.task_group import run_all
 from nncache.proxy.errors import RegistryUnavailableError
 from nncache.registry import paths
 from nncache.registry.tree_watch import LOOK_S, Current, Present, Removed, TreeWatch, WatchGap
-
-_log = logging.getLogger(__name__)
 
 _EVERYTHING: Final = None
 

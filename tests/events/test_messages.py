@@ -6,7 +6,17 @@ from datetime import UTC, datetime
 import pytest
 
 from nncache.commands.event_lines import Away, Happened, JsonLines, Missing
-from nncache.events.messages import ended, frame_of, missing, modified, outage, started
+from nncache.events.messages import (
+    JOINED_BYTES,
+    Frame,
+    ended,
+    frame_of,
+    joined,
+    missing,
+    modified,
+    outage,
+    started,
+)
 from nncache.events.source import After, Gap, Modified
 from nncache.hadoop.events import Append, EventBatch, Unlink
 from nncache.invalidation.subscriber.events import FilterModified, Position
@@ -81,3 +91,17 @@ def test_an_outage() -> None:
 def test_why_a_stream_ends() -> None:
     """Without an id: a client that comes back goes on behind the last event."""
     assert ended("f", "too old") == b'event: end\ndata: {"filter": "f", "end": "too old"}\n\n'
+
+
+def test_what_is_written_together() -> None:
+    """As much as fits, or one; nothing behind the word that the filter was modified, which a client is told once."""
+    half, large = b"x" * (JOINED_BYTES // 2), b"y" * (JOINED_BYTES + 1)
+    frames = [Frame(1, half, 1), Frame(2, half, 2), Frame(3, large, 3), Frame(3, b"m", 0, is_modified=True)]
+    frames += [Frame(4, b"a", 1), Frame(5, b"b", 1)]
+    assert list(joined(frames)) == [
+        Frame(2, half + half, 3),
+        Frame(3, large, 3),
+        Frame(3, b"m", 0, is_modified=True),
+        Frame(5, b"ab", 2),
+    ]
+    assert list(joined(())) == []

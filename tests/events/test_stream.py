@@ -9,6 +9,7 @@ from functools import partial
 
 import pytest
 
+from nncache.events.messages import JOINED_BYTES
 from nncache.events.source import After
 from nncache.events.stream import HEARTBEAT_S, MAX_CATCHING_UP, RETRY_MS, StreamEnd
 from tests.events.doubles import FakeCluster, FakeSink, Streamed
@@ -181,7 +182,7 @@ async def test_a_right_that_is_lost_while_it_catches_up() -> None:
     """No transaction more, though it was read already."""
     async with followed() as fake_cluster:
         for txid in range(11, 21):
-            fake_cluster.log.publish(txid)
+            fake_cluster.log.publish(txid, events=500)  # too large to be written with the next one
 
         def revoke(data: bytes) -> None:
             if b"UNLINK" in data:
@@ -189,7 +190,29 @@ async def test_a_right_that_is_lost_while_it_catches_up() -> None:
 
         client = fake_cluster.stream(after=10, sink=FakeSink(on_write=revoke))
         assert await client.task is StreamEnd.NOT_PERMITTED
-        assert client.sink.txids() == [11]
+        assert set(client.sink.txids()) == {11}
+
+
+@pytest.mark.parametrize("after", [None, 10], ids=["live", "resumed"])
+async def test_a_burst_is_written_together(after: int | None) -> None:
+    """One write for each of 1,000 transactions and 50 clients took the event loop half a second."""
+    writes = list[bytes]()
+    async with followed() as fake_cluster:
+        client = fake_cluster.stream(sink=FakeSink(on_write=writes.append))
+        await until(lambda: client.sink.words() == ["start"])
+        for txid in range(11, 1_011):
+            fake_cluster.log.kept[txid] = 1
+        fake_cluster.log.end = 1_010
+        if after is not None:
+            client.stream.end(StreamEnd.STOPPED)
+            writes.clear()
+            client = fake_cluster.stream(after, sink=FakeSink(on_write=writes.append))
+        fake_cluster.log.tell()
+        await until(lambda: client.stream.sent == 1_000)
+        assert client.sink.txids() == list(range(11, 1_011))
+        assert max(map(len, writes)) <= JOINED_BYTES
+        assert len(writes) < 500
+        client.stream.end(StreamEnd.STOPPED)
 
 
 async def test_an_outage_is_told_once_and_goes_over() -> None:

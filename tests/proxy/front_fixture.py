@@ -59,7 +59,10 @@ class DictNameNode:
             status, body = 404, render_missing(path)
         else:
             status = 200
-        return await self._held(reply(status, body, self.clock()))
+        said = reply(status, body, self.clock())
+        if user := _jwt_user_of(head):
+            said.headers = ((b"Set-Cookie", b'hadoop.auth="u=%b&p=%b&t=jwt&e=1&s=c2ln"' % (user, user)),)
+        return await self._held(said)
 
     def hold_next(self) -> Hold:
         """Hold the reply to the next read; it says what is so when the read comes."""
@@ -106,8 +109,16 @@ class DictNameNode:
         return 500
 
 
+def _jwt_user_of(head: RequestHead) -> bytes:
+    """Return whom a cookie names that NameNodes take with JWTRedirectAuthenticationHandler; b"": there is none."""
+    values = (value for name, value in head.headers if name.lower() == b"cookie")
+    return next((value[11:] for value in values if value.startswith(b"hadoop-jwt=")), b"")
+
+
 def _user_of(head: RequestHead) -> str:
-    """Return who asks: whom the service asks for, the token, or the name."""
+    """Return who asks: whom the service asks for, the token, what a cookie says, or the name."""
+    if user := _jwt_user_of(head):
+        return user.decode()
     if head.acts_for or "delegation=" in head.target:
         return head.acts_for or head.target.partition("delegation=")[2].partition("&")[0]
     return head.target.partition("user.name=")[2].partition("&")[0]

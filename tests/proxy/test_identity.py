@@ -23,6 +23,7 @@ from nncache.proxy.identity import (
     claimed_caller,
     claimed_user,
     is_authenticated_by_fields,
+    other_cookies,
     proven_for_s,
     rpc_user_of,
     rpc_user_of_head,
@@ -401,3 +402,15 @@ def test_whom_the_proxy_has_authenticated_it_knows_by_itself() -> None:
     """Whatever the target says."""
     head = RequestHead("GET", "/webhdfs/v1/f?op=LISTSTATUS&user.name=joe", (), acts_for="alice")
     assert rpc_user_of_head(head) == RpcUser("alice")
+
+
+def test_cookies_that_may_say_who_asks_tell_requests_apart() -> None:
+    """Whatever their order among fields; what a NameNode itself sets is known otherwise."""
+    own = (b"Cookie", b'hadoop.auth="u=a&p=a&t=simple&e=1&s=c2ln"')
+    assert other_cookies(()) == other_cookies((own, (b"Accept", b"a=b"))) == b""
+    bob = other_cookies((own, (b"cookie", b"hadoop-jwt=bob")))
+    assert bob == other_cookies(((b"Cookie", own[1] + b" ;\thadoop-jwt=bob"),))
+    others = {
+        other_cookies(((b"Cookie", each),)) for each in (b"hadoop-jwt=carol", b"a=b; c=d", b"a=b;c=e", b";")
+    }
+    assert len(others | {bob, b""}) == 6

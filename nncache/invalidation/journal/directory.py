@@ -1,7 +1,6 @@
 """A source of edits beside a NameNode: the directory in which it keeps its log."""
 
 import asyncio
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,8 +38,6 @@ START_S: Final = 5.0
 
 DAMAGED_S: Final = 2.0
 """An error in the bytes is of a read amid a write, unless it stays for so long."""
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)

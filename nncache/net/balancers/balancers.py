@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
+from itertools import islice
 from typing import Final
 
 from nncache.net.addresses import read_ip
@@ -18,6 +19,9 @@ _WITH_PORT: Final = re.compile(r"\[(?P<v6>[0-9A-Fa-f:.]+)\](?::\d+)?|(?P<v4>[0-9
 """As some balancers write an address (Azure's gateway, IIS)."""
 
 _MAX_CHARS: Final = 64  # of an address with its port
+
+MAX_HOPS: Final = 64
+"""Addresses of one request that are looked at, each of which costs several microseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +61,11 @@ class Balancers:
     def client_of(self, head: bytes, peer: str) -> str:
         """Return the address of the client whose request a balancer has sent from the address `peer`.
 
-        It is the last one in `X-Forwarded-For` that is no balancer's, or the first one if all are. What cannot be read
-        ends the search, since what stands before it may come from anywhere.
+        It is the last one in `X-Forwarded-For` that is no balancer's, or the first one if all are, of the last
+        MAX_HOPS. What cannot be read ends the search, since what stands before it may come from anywhere.
         """
         client = peer
-        for text in _from_the_end(head):
+        for text in islice(_from_the_end(head), MAX_HOPS):
             address = _read(text)
             if address is None:
                 break

@@ -9,6 +9,7 @@ one hand chooses what goes when there is no room.
 """
 
 import hashlib
+import logging
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from nncache.proxy.clients.per_request_fields import value_in, without_per_reque
 from nncache.proxy.identity import caller_in
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
+
+_log = logging.getLogger(__name__)
 
 MAX_HEAD_BYTES: Final = 16_384
 """Longer heads are not remembered; they can hold a Kerberos ticket of the usual size."""
@@ -146,19 +149,23 @@ class FastPath:
 
     def answer(self, head: bytes) -> bytes | None:
         """Return the reply to this head, if it is known, fields that differ each time aside, and still good."""
-        # Most clients are like the one before: with a credential only the digest is looked up, else only the head.
-        answer = self._table.get(self._digest(head) if self._is_by_digest else head) or self._found(head)
-        if answer is None:
+        try:
+            # Most clients are like the one before: with a credential only the digest is looked up, else only the head.
+            answer = self._table.get(self._digest(head) if self._is_by_digest else head) or self._found(head)
+            if answer is None:
+                return None
+            now = self._clock()
+            if not self._is_good(answer, now):
+                self._store.forget_hit(answer)
+                return None
+            answer.referenced = True
+            if int(now) != self._second:
+                self._begin_second(now)
+            text = answer.text or self._render(answer, now)
+        except Exception:  # noqa: BLE001 - FailToNameNode: it is for the ordinary path
+            _log.exception("internal error in the table of heads")
             return None
-        now = self._clock()
-        if not self._is_good(answer, now):
-            self._store.forget_hit(answer)
-            return None
-        answer.referenced = True
         self.ends_connection = answer.is_last
-        if int(now) != self._second:
-            self._begin_second(now)
-        text = answer.text or self._render(answer, now)
         self.hits += 1
         if self.hits >= self._next_sample:
             self._sampled, self.is_sampled = (answer, now, text), True

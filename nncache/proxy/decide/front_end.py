@@ -6,9 +6,8 @@ A plain GETFILESTATUS goes to `reads`, everything else below `/webhdfs` through 
 import asyncio
 import logging
 from dataclasses import dataclass
-from http import HTTPStatus
 from types import TracebackType
-from typing import Final, Protocol, Self, assert_never
+from typing import Protocol, Self, assert_never
 
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import WHAT_IS_SERVED, Call, is_webhdfs, parse_call
@@ -32,6 +31,8 @@ from nncache.proxy.decide.path_waits import HeldRequest, PathQuestions
 from nncache.proxy.decide.ports import Admit, Clock, CoverageSignal, NameNodeQueries, Rejected
 from nncache.proxy.decide.reads import (
     Asked,
+    Collapsed,
+    FromMemory,
     PassOn,
     Read,
     ReadAnswer,
@@ -48,8 +49,6 @@ from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, oper
 from nncache.proxy.upstream.direct_exchange import Begun
 
 _log = logging.getLogger(__name__)
-
-_REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
 class Upstream(Protocol):
@@ -231,21 +230,27 @@ class FrontEnd:
             conditions_of(request.fields, max_wait_s=self._max_wait_s),
             request.connection.is_over_tls,
         )
+        waited: Waited[ReadAnswer] | None
         if conditions is None:
-            answer = await self._answer(read)
-            if not isinstance(answer, PassOn):
-                return self.answers.plain(request, exchange, reading, answer, is_secure=is_secure)
+            waited = Waited(answer=await self._answer(read))
         else:
             held = HeldRequest(request, self.answers, self.traffic, exchange, reading, conditions)
             waited = await self._wait(read, conditions, request, held)
             if waited is None:
                 return None
             exchange.started += waited.held_s  # what is timed is the work
-            answer = waited.answer
-            if not isinstance(answer, PassOn):
+        answer = waited.answer
+        if not isinstance(answer, PassOn):
+            try:
+                if conditions is None:
+                    return self.answers.plain(request, exchange, reading, answer, is_secure=is_secure)
                 return self.answers.with_conditions(
                     exchange, reading, waited, conditions, is_secure=is_secure
                 )
+            except Exception:  # FailToNameNode: what is in memory the NameNode knows as well
+                if not isinstance(answer, FromMemory | Collapsed):
+                    raise
+                answer = self._note_error(read)
         call = parse_call(head.method, head.target)
         return await self._pass_on(request, exchange, head, call, answer.why, adds)
 

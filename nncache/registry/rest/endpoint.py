@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from http import HTTPStatus
 from typing import Final, NoReturn, Protocol
 
@@ -52,6 +53,12 @@ UNUSED_S: Final = 300.0
 
 AGAIN_S: Final = 5.0
 """After which the registry is followed again, where that failed."""
+
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""Of replies that are in memory until their clients have read them."""
+
+BYTES_OF_ONE: Final = 64 * 1024 * 1024
+"""Of these, of one address; that it may go beyond with one of them."""
 
 _ALLOW: Final = b"GET, HEAD"
 _METHODS: Final = frozenset({"GET", "HEAD"})
@@ -129,6 +136,56 @@ NO_REGISTRY: Final = RegistryStats(answers={}, waits={})
 """Of a proxy that serves none."""
 
 
+class UnreadReplies:
+    """Bounds the bytes of replies that are being sent: a client may take an hour for one.
+
+    Invariants:
+        U1  An address with BYTES_OF_ONE gets no more, nor does any beyond MOST_BYTES in all.
+    """
+
+    def __init__(self) -> None:
+        self._held: Counter[str] = Counter()  # bytes by address
+
+    def add(self, holder: str, size: int) -> None:
+        """Count a reply until `drop`.
+
+        Raises:
+            TooManyRequestsError: this address has to read others first.
+            RegistryUnavailableError: all have too many.
+        """
+        if self._held[holder] >= BYTES_OF_ONE:
+            raise TooManyRequestsError("large replies have not been read yet: read them first")
+        total = self._held.total()
+        if total and total + size > MOST_BYTES:
+            raise RegistryUnavailableError("clients have not read other large replies yet: ask again")
+        self._held[holder] += size
+
+    def drop(self, holder: str, size: int) -> None:
+        """Count it no more: it is sent, or its client is gone."""
+        self._held[holder] -= size
+        if not self._held[holder]:
+            del self._held[holder]
+
+
+class _Found(RawResponse):
+    """What is found, counted until its client has read it."""
+
+    def __init__(
+        self, body: bytes, fields: Headers, limits: LimitSettings, unread: UnreadReplies, holder: str
+    ) -> None:
+        """Count it. Raises as `UnreadReplies.add`."""
+        super().__init__(200, "OK", fields, body=body, limits=limits)
+        unread.add(holder, len(body))
+        self._is_over = partial(unread.drop, holder, len(body))
+
+    async def send(self, request: Request) -> None:
+        """Send it. Raises ConnectionError: the client is gone, or takes nothing."""
+        try:
+            await super().send(request)
+        finally:
+            self._is_over()
+
+
 class _UnusedError(Exception):
     """No request waits for a change."""
 
@@ -146,6 +203,7 @@ class RegistryEndpoint:
         self._max_wait_s = max_wait_s
         self._rates = Rates(PER_S, BURST)  # of addresses
         self._turns = FairLimiter()  # of those who ask about subtrees
+        self._unread = UnreadReplies()
         self._waits = RegistryWaits(self._page, source.page)
         self._answers: Counter[RegistryAnswer] = Counter(dict.fromkeys(RegistryAnswer, 0))
 
@@ -237,11 +295,13 @@ class RegistryEndpoint:
         if page.status != HTTPStatus.OK:
             return RawResponse(page.status, page.reason, fields, body=page.body, limits=self._limits)
         exchange.result = Result.REGISTRY
-        fields = (*fields, (b"ETag", etag_of(page.body)))
-        if want.is_not_modified(page.status, page.body):
+        is_short = len(page.body) <= PER_BYTES
+        tag = etag_of(page.body) if is_short else await asyncio.to_thread(etag_of, page.body)
+        fields = (*fields, (b"ETag", tag))
+        if tag in (want.known or ()):
             return RawResponse(304, "Not Modified", fields, body=b"", limits=self._limits)
         exchange.body_bytes = len(page.body)
-        return RawResponse(200, "OK", fields, body=page.body, limits=self._limits)
+        return _Found(page.body, fields, self._limits, self._unread, holder)
 
     def _admit(self, holder: str, cost: float) -> None:
         """Charge a client address for a request.

@@ -27,7 +27,7 @@ MOST_ENTRIES: Final = 1_000
 """Entries of one reply, and the default of `limit`."""
 
 ON_A_PAGE: Final = 200
-"""The default of `limit` for a browser."""
+"""The same for a browser: of each a page says more, and takes longer to be made."""
 
 MAX_PATH: Final = 1_024
 """Characters of a path that is asked for: no entry that is made here has more."""
@@ -102,11 +102,10 @@ def read_registry_request(target: str, headers: Headers) -> RegistryRequest:
     form = said.get("format") or (HTML if prefers_html(headers) else JSON)
     if form not in FORMATS:
         raise ClientError(f"format: {_quoted(form)}: must be one of {', '.join(FORMATS)}")
-    limit = said.get("limit", str(ON_A_PAGE if form == HTML else MOST_ENTRIES))
-    if not (
-        limit.isascii() and limit.isdigit() and len(limit) <= _MAX_DIGITS and 0 < int(limit) <= MOST_ENTRIES
-    ):
-        raise ClientError(f"limit: {_quoted(limit)}: must be a number from 1 to {MOST_ENTRIES}")
+    most = ON_A_PAGE if form == HTML else MOST_ENTRIES
+    limit = said.get("limit", str(most))
+    if not (limit.isascii() and limit.isdigit() and len(limit) <= _MAX_DIGITS and 0 < int(limit) <= most):
+        raise ClientError(f"limit: {_quoted(limit)}: must be a number from 1 to {most}")
     is_record = not (
         form in {HTML, PROMETHEUS} or "find" in said or _is_on(said, "list") or _is_on(said, "recursive")
     )

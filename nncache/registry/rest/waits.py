@@ -40,7 +40,7 @@ class RegistryPage:
     """What is found: a body, its media type, a status, and header fields of its own.
 
     Attributes:
-        read_bytes: of the record that was read for it; 0 where a whole subtree was.
+        read_bytes: of the record, or the names, that were read for it; 0 where a whole subtree was.
     """
 
     body: bytes

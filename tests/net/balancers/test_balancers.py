@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.net.balancers.balancers import Balancers, BalancerStats
+from nncache.net.balancers.balancers import MAX_HOPS, Balancers, BalancerStats
 from nncache.net.balancers.settings import BalancerSettings
 
 BALANCER = "10.0.0.1"
@@ -98,3 +98,10 @@ def test_any_bytes_have_a_client(head: bytes) -> None:
     )
     if not set(head) & set(b"\r\n"):
         assert client == "192.0.2.7"
+
+
+def test_a_long_list_of_balancers_is_not_gone_through() -> None:
+    """A client in their network may send thousands, which took 0.1 s of the event loop."""
+    hops = [f"10.0.{number // 250}.{1 + number % 250}" for number in range(7_000)]
+    assert client_of(", ".join(("192.0.2.7", *hops))) == hops[-MAX_HOPS]
+    assert client_of(", ".join(("192.0.2.7", *hops[1 - MAX_HOPS :]))) == "192.0.2.7"

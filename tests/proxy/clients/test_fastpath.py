@@ -12,13 +12,14 @@ from nncache.cache.replies import MAX_FIELD_BYTES, Reply
 from nncache.cache.store import Store
 from nncache.hadoop.filestatus import render_missing
 from nncache.net.sampling import MAX_EVERY
-from nncache.proxy.clients.cached_reply import DateText, cached_reply
+from nncache.proxy.clients.cached_reply import DateText, HitFrame, cached_reply
 from nncache.proxy.clients.fastpath import MAX_FRAMES, MAX_HEAD_BYTES, MAX_TEXTS, FastPath, is_harmless
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.headers import HIT
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.traffic import Exchange, Result
+from tests.proxy.doubles import fails
 from tests.proxy.kept_hits import kept_hit
 from tests.proxy.wire import GET, RawClient, serving
 
@@ -431,3 +432,17 @@ def test_a_cookie_names_the_caller_of_a_hit_that_is_shown() -> None:
         watched.path.answer(HEAD)
         watched.path.observe(HEAD[:-2] + field.encode(), "")
         assert watched.seen[-1].caller == caller
+
+
+def test_a_fault_of_ours_leaves_the_request_to_the_ordinary_path(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """FailToNameNode: its connection ended, without a reply."""
+    fixture = Fixture()
+    fixture.file("/w/f", HEAD)
+    with monkeypatch.context() as broken:
+        broken.setattr(HitFrame, "at", fails)
+        assert fixture.path.answer(HEAD) is None
+    assert fixture.path.answer(HEAD) is not None
+    assert fixture.path.stats().hits == 1
+    assert "internal error in the table of heads" in caplog.text

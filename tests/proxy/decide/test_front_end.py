@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from nncache.hadoop.filestatus import render_missing
+from nncache.proxy.decide import answers
 from nncache.proxy.errors import NoActiveNameNodeError
 from nncache.proxy.traffic import Result
 from tests.proxy.doubles import fails
@@ -166,6 +167,22 @@ async def test_a_cache_that_fails_costs_a_call_not_the_read(
         assert (reply.status, reply.made) == (200, made)
         assert len(s.namenode.streamed) + len(s.namenode.fetched) == 1
         assert s.front_end.stats().cache_errors == 1
+
+
+@pytest.mark.parametrize("fields", [(), ("If-None-Match: *",)], ids=["plain", "with-conditions"])
+async def test_a_hit_that_cannot_be_written_is_forwarded(
+    monkeypatch: pytest.MonkeyPatch, fields: tuple[str, ...]
+) -> None:
+    """FailToNameNode: what is in memory the NameNode knows as well; its own reply cannot be asked for again."""
+    async with fixture() as s:
+        await s.status("/w/f")
+        monkeypatch.setattr(answers, "cached_reply", fails)
+        reply = await s.status("/w/f", *fields)
+        assert (reply.status, reply.made) == (200, "nncache; fwd=bypass; detail=cache-error")
+        assert (len(s.namenode.streamed), s.front_end.stats().cache_errors) == (1, 1)
+        monkeypatch.setattr(answers, "forwarded", fails)
+        assert (await s.status("/w", *fields)).status == 500
+        assert (len(s.namenode.fetched), s.server.stats().bugs) == (2, 1)
 
 
 async def test_figures_add_up() -> None:

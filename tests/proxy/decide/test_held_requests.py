@@ -258,6 +258,21 @@ async def test_a_client_that_closes_its_half_is_answered_at_once() -> None:
         assert s.front_end.waits.ended[WaitEnd.CUT_SHORT] == 1
 
 
+async def test_a_client_that_has_closed_its_half_before_is_answered_at_once() -> None:
+    """Also one whose request keeps its task, and whose end came during the first question."""
+    async with fixture() as s, s.client() as client:
+        hold = s.namenode.hold_next()
+        client.send(get("/w/new", WAITS, "Connection: close"))
+        async with asyncio.timeout(HANG_S):
+            await hold.came.wait()
+        client.writer.write_eof()
+        (connection,) = s.server._open  # noqa: SLF001 - no figure tells it
+        await until(connection.has_closed)
+        hold.goes_on.set()
+        reply = await client.reply()
+        assert (reply.status, "Preference-Applied" in reply) == (404, False)
+
+
 async def test_a_client_that_is_gone_is_counted_once() -> None:
     """And costs no question, nor a place among those who wait."""
     async with fixture() as s, s.client() as client:

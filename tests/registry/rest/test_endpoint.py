@@ -13,17 +13,24 @@ from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.decide.waits import WaitEnd
-from nncache.proxy.errors import RegistryUnavailableError
+from nncache.proxy.errors import RegistryUnavailableError, TooManyRequestsError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.registry.rest import endpoint as registry_endpoint
-from nncache.registry.rest.endpoint import PER_BYTES, RegistryAnswer, RegistryEndpoint
+from nncache.registry.rest.endpoint import (
+    BYTES_OF_ONE,
+    MOST_BYTES,
+    PER_BYTES,
+    RegistryAnswer,
+    RegistryEndpoint,
+    UnreadReplies,
+)
 from nncache.registry.rest.fair_limiter import OF_ONE
 from nncache.registry.rest.request import RegistryRequest
 from nncache.registry.rest.waits import RegistryPage
 from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, turns
-from tests.proxy.wire import RawReply, ask, serving
+from tests.proxy.wire import RawClient, RawReply, ask, serving, until
 from tests.registry.rest.test_waits import Pages
 
 
@@ -279,3 +286,36 @@ async def test_each_answer_is_counted() -> None:
         stats = s.endpoint.stats()
         assert stats.answers == dict.fromkeys(RegistryAnswer, 1)
         assert (stats.gaps, stats.waiters) == (2, 0)
+
+
+async def test_replies_that_are_not_read_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is in memory until its client has read it, for which that may take hours (min_body_rate_bytes_s)."""
+    size = 32 * 2**20  # more than the hosts' own buffers take
+    monkeypatch.setattr(registry_endpoint, "BYTES_OF_ONE", size)
+    async with fixture() as s, RawClient.connected(s.server.port, receive_buffer=4_096) as slow:
+        s.pages.special = RegistryPage(b"x" * size)
+        slow.pause()
+        slow.send(b"GET /v1/registry/a HTTP/1.1\r\nHost: nn\r\n\r\n")
+        await until(lambda: len(s.seen) == 1)
+        refused = await s.ask("/a")
+        assert (refused.status, "Retry-After" in refused) == (429, True)
+        slow.writer.transport.abort()
+        await until(lambda: s.server.stats().connections_open == 0)
+        assert (await s.ask("/a")).status == 200
+
+
+def test_replies_that_are_not_read_leave_room_for_others() -> None:
+    """One address soon has its share; all together have a bound, which one reply alone may exceed."""
+    unread = UnreadReplies()
+    unread.add("slow", MOST_BYTES + 1)
+    for holder, error in (("slow", TooManyRequestsError), ("other", RegistryUnavailableError)):
+        with pytest.raises(error, match="not"):
+            unread.add(holder, 1)
+    unread.drop("slow", MOST_BYTES + 1)
+    for _ in range(2):
+        unread.add("slow", BYTES_OF_ONE - 1)
+    with pytest.raises(TooManyRequestsError):
+        unread.add("slow", 0)
+    unread.add("other", BYTES_OF_ONE)
+    unread.drop("slow", BYTES_OF_ONE - 1)
+    unread.add("slow", 1)

@@ -159,6 +159,7 @@ def test_links_are_relative_to_a_directory(target: str, depth: int) -> None:
         ("?format=xml", "format: 'xml': must be one of json, prometheus, html"),
         ("?limit=0", "limit: '0': must be a number from 1 to 1000"),
         ("?limit=1001", "limit: '1001'"),
+        ("?limit=201&format=html", "limit: '201': must be a number from 1 to 200"),
         ("?limit=x", "limit: 'x'"),
         ("?limit=٣", "limit: '٣'"),
         (f"?limit={'9' * 99}", "limit"),

@@ -58,6 +58,10 @@ class Line:
     on_lost: object = None
     transport: object | None = "open"
 
+    def has_closed(self) -> bool:
+        """Whether it is gone."""
+        return self.transport is None
+
 
 @dataclass
 class Fixture:
