@@ -7,7 +7,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self, assert_never
+from typing import Final, Protocol, Self, assert_never
 
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import WHAT_IS_SERVED, Call, is_webhdfs, parse_call
@@ -41,14 +41,25 @@ from nncache.proxy.decide.reads import (
 from nncache.proxy.decide.waits import Waited, WaitEnd, Waits
 from nncache.proxy.decide.writes import Writes
 from nncache.proxy.errors import ClientGoneError, ProxyError, UnknownAddressError
+from nncache.proxy.headers import request_headers
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
+from nncache.proxy.messages import (
+    Decorate,
+    Headers,
+    RequestHead,
+    Settle,
+    SettledReply,
+    UpstreamReply,
+    nothing_to_settle,
+)
 from nncache.proxy.reading import Reading, read_admitted, read_request
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
 from nncache.proxy.upstream.direct_exchange import Begun
 
 _log = logging.getLogger(__name__)
+
+_CACHE_ERROR: Final = (forwarded(Bypass.CACHE_ERROR, is_shown=False),)
 
 
 class Upstream(Protocol):
@@ -149,6 +160,7 @@ class FrontEnd:
         self._max_wait_s = settings.max_wait_s
         self.answers = answers or Answers(clock)
         self.admit = admit
+        self._stream = upstream.stream
         self._errors = 0  # exceptions of our own; the call was forwarded all the same
 
     async def __aenter__(self) -> Self:
@@ -169,7 +181,14 @@ class FrontEnd:
             exchange.take_ids(request.first)
         is_held = False
         try:
-            response = await self._handle(request, exchange)
+            try:
+                response = await self._handle(request, exchange)
+            except (ProxyError, ConnectionError):
+                raise
+            except Exception:  # FailToNameNode
+                if not self._may_be_asked_again(request):
+                    raise
+                response = await self._asked_as_it_stands(request, exchange)
             if response is None:
                 is_held = True  # it is counted when it is answered
                 return None
@@ -184,6 +203,23 @@ class FrontEnd:
         finally:
             if not is_held:
                 self.traffic.ended(exchange)
+
+    def _may_be_asked_again(self, request: Request) -> bool:
+        """Whether the NameNode may be asked, whatever was asked already: a read, by the client's own credentials."""
+        is_read = request.method in {"GET", "HEAD"} and request.body is None
+        return is_read and self.admit is None and not request.has_reply_begun and is_webhdfs(request.target)
+
+    async def _asked_as_it_stands(self, request: Request, exchange: Exchange) -> RawResponse:
+        """Forward a request of which nothing is known but its bytes."""
+        self._errors += 1
+        _log.exception("internal error while a request was handled; it is forwarded as it stands")
+        self.answers.note_forwarded(exchange, Bypass.CACHE_ERROR)
+        peer = request.peer
+        head = RequestHead(request.method, request.target, request_headers(request.fields, peer), peer)
+        with self.call_limits.admitted(head):
+            response = await self._stream(request, head, nothing_to_settle, lambda _: _CACHE_ERROR)
+        exchange.result = Result.FORWARDED
+        return response
 
     async def _handle(self, request: Request, exchange: Exchange) -> RawResponse | None:
         target, peer = exchange.target, exchange.peer

@@ -3,11 +3,12 @@
 import asyncio
 import json
 from collections import Counter
+from types import ModuleType
 
 import pytest
 
 from nncache.hadoop.filestatus import render_missing
-from nncache.proxy.decide import answers
+from nncache.proxy.decide import answers, front_end
 from nncache.proxy.errors import NoActiveNameNodeError
 from nncache.proxy.traffic import Result
 from tests.proxy.doubles import fails
@@ -180,9 +181,38 @@ async def test_a_hit_that_cannot_be_written_is_forwarded(
         reply = await s.status("/w/f", *fields)
         assert (reply.status, reply.made) == (200, "nncache; fwd=bypass; detail=cache-error")
         assert (len(s.namenode.streamed), s.front_end.stats().cache_errors) == (1, 1)
-        monkeypatch.setattr(answers, "forwarded", fails)
-        assert (await s.status("/w", *fields)).status == 500
-        assert (len(s.namenode.fetched), s.server.stats().bugs) == (2, 1)
+
+
+FAULTS = (
+    (front_end, "read_request"),
+    (front_end, "conditions_of"),
+    (front_end, "why_not_asked"),
+    (front_end, "operation_name"),
+    (front_end, "Read"),
+    (front_end, "forwarded"),
+    (answers, "forwarded"),
+    (answers, "shows_path"),
+)
+
+
+@pytest.mark.parametrize(("module", "name"), FAULTS, ids=[f"{each.__name__}.{name}" for each, name in FAULTS])
+async def test_a_read_that_meets_a_fault_of_ours_is_forwarded(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str
+) -> None:
+    """FailToNameNode, wherever it is met, also behind a question of our own; a write is not done twice."""
+    async with fixture() as s:
+        monkeypatch.setattr(module, name, fails)
+        for target in (
+            "/webhdfs/v1/w/f?op=GETFILESTATUS&user.name=joe",
+            "/webhdfs/v1/w?op=LISTSTATUS&user.name=joe",
+        ):
+            assert (await s.ask(target)).status == 200
+        asked = len(s.namenode.streamed)
+        assert (asked > 0, s.server.stats().bugs) == (True, 0)
+        assert s.front_end.traffic.stats().total == 2
+        await s.ask("/webhdfs/v1/w/d?op=MKDIRS&user.name=joe", method="PUT")
+        assert len(s.namenode.streamed) <= asked + 1
+        assert (await s.ask("/jmx")).status == 404
 
 
 async def test_figures_add_up() -> None:
