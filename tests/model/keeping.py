@@ -21,6 +21,10 @@ class ModelConnection:
         self._answer: asyncio.Future[RawResponse] = asyncio.get_running_loop().create_future()
         self._held: HeldRequest | None = None
 
+    def has_closed(self) -> bool:
+        """It has not."""
+        return False
+
     def hold(self, _: Request, held: HeldRequest) -> bool:
         """Hold it."""
         if self._may_hold:
