@@ -154,8 +154,7 @@ def test_a_record_says_how_a_filter_was_modified() -> None:
 
 async def test_definitions_that_others_have_planted_are_removed(on: FakeCluster) -> None:
     """Bounded: nobody makes records for them, so no cache may go on believing them; the others go on as they are."""
-    async with on.publisher():
-        await on.with_filter()
+    async with on.publishing():
         before = on.published_filters()
         planted = replace(before["f"], name="planted", id="theirs", path_glob="/**")
         await on.outsider.wait_connected(1)
@@ -175,8 +174,7 @@ async def test_definitions_that_others_have_planted_are_removed(on: FakeCluster)
 
 async def test_filters_follow_hdfs(on: FakeCluster) -> None:
     """Within a second of each change, while nothing else happens."""
-    async with on.publisher() as process:
-        await on.with_filter()
+    async with on.publishing() as process:
         steps: tuple[tuple[Callable[[], None], Callable[[], bool], int], ...] = (
             (lambda: on.filters.put("g", "/g"), lambda: "g" in on.published_filters(), 1),
             (
@@ -203,8 +201,7 @@ async def test_filters_follow_hdfs(on: FakeCluster) -> None:
 
 async def test_subscribers_learn_of_a_modification_at_its_transaction(on: FakeCluster) -> None:
     """In their stream, which goes on: what comes behind that transaction is of the new glob, nothing else is."""
-    async with on.publisher():
-        await on.with_filter()
+    async with on.publishing():
         first = on.namenode.unlink("/f")
         await on.published(first)
         before = on.published_filters()["f"]
@@ -228,8 +225,7 @@ async def test_subscribers_learn_of_a_modification_at_its_transaction(on: FakeCl
 @pytest.mark.parametrize(("path", "content"), [("/g", 1), ("/else", 0)])
 async def test_where_no_record_can_say_it_the_next_one_does(on: FakeCluster, path: str, content: int) -> None:
     """Whoever writes that: until then it stands in the definition."""
-    async with on.publisher():
-        await on.with_filter()
+    async with on.publishing():
         on.filters.takes_s = 1.0
         on.filters.put("f", "/g")
         await asyncio.sleep(0.5)
@@ -258,8 +254,7 @@ async def test_where_no_record_can_say_it_the_next_one_does(on: FakeCluster, pat
 async def test_a_modified_filter_has_its_new_owners_acls() -> None:
     """For the records that it has, too."""
     on = protected_cluster()
-    async with on.publisher():
-        await on.with_filter()
+    async with on.publishing():
         txid = on.namenode.unlink("/f")
         await on.published(txid)
         on.filters.put("f", "/f", owner="amy")
