@@ -112,16 +112,11 @@ def test_silence_of_all_ends_no_term(pair: ElectionView) -> None:
     assert term_of(pair) == 1
 
 
-def test_a_restart_is_a_new_term(pair: ElectionView) -> None:
-    """State that the old process showed may never have reached the log."""
-    pair.answered(A, 12.0, says(HaState.ACTIVE, started=2))
+@pytest.mark.parametrize("how", [{"started": 2}, {"transition": 11}], ids=["restarted", "away and back"])
+def test_another_life_is_a_new_term(pair: ElectionView, how: dict[str, int]) -> None:
+    """What the old process showed may never have reached the log; away and back shows in the transition alone."""
+    pair.answered(A, 12.0, says(HaState.ACTIVE, **how))
     assert term_of(pair) == pair.term == 2
-
-
-def test_away_and_back_is_a_new_term(pair: ElectionView) -> None:
-    """Standby and active again between two probes shows in the time of the transition alone."""
-    pair.answered(A, 12.0, says(HaState.ACTIVE, transition=11))
-    assert term_of(pair) == 2
 
 
 def test_an_answer_that_comes_late_is_ignored(pair: ElectionView) -> None:
