@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nncache.hadoop import calls
 from nncache.hadoop.calls import Call, StatusRequest, is_webhdfs, parse_call, parse_plain
 from nncache.hadoop.filestatus import render_missing
-from nncache.hadoop.operations import OPERATIONS, operation
+from nncache.hadoop.operations import OPERATIONS
 from nncache.hadoop.paths import canonical, decode_target_path, is_cacheable
 
 V1 = "/webhdfs/v1"
@@ -234,18 +234,6 @@ def test_any_request_line_is_read(method: str, tail: str, prefix: str) -> None:
         assert call.path == canonical(call.path)
         assert call.as_requested is not None
         assert canonical(call.as_requested) == call.path
-
-
-@given(TARGETISH, st.sampled_from(["?op=GETFILESTATUS", "", "?op=GETFILESTATUS&user.name=a"]))
-def test_any_target_is_plain_or_not_and_both_readers_agree(tail: str, query: str) -> None:
-    """What the strict reader takes, the loose one takes for the same."""
-    target = f"{V1}/{tail}{query}"
-    plain = parse_plain(target)
-    if plain is not None:
-        call = parse_call("GET", target)
-        assert call.op is operation("GET", "GETFILESTATUS")
-        assert (call.path, call.as_requested, call.is_certain) == (plain.path, plain.as_requested, True)
-        assert is_cacheable(plain.path)
 
 
 @given(

@@ -41,6 +41,7 @@ def check_target(data: bytes) -> None:
         hold(plain.path == call.path, f"two readings of one path: {plain.path!r}, {call.path!r}")
         hold(plain.as_requested == call.as_requested, "two spellings of one path")
         hold(call.is_certain, "a plain read is not certain")
+        hold(is_cacheable(plain.path), "a plain read of what is not kept")
         if method == "GET":
             hold(call.op is not None and call.op.name == "GETFILESTATUS", "a plain read of another operation")
         for key, value in (("user.name", plain.user_name), ("doas", plain.doas)):
