@@ -223,19 +223,6 @@ def test_only_the_safe_methods_of_http_are_reads(method: str, expected: bool) ->
     assert parse_call(method, f"{V1}/w?op=GETFILESTATUS").is_read is expected
 
 
-TARGETISH = st.text("/webhdfsv1?&=#%2Fop.;:+MKDIRS@\ud800\udcff\0é ", max_size=40) | st.text()
-
-
-@given(st.text(max_size=8), TARGETISH, st.sampled_from(["", V1, V1 + "/", "http://h" + V1]))
-def test_any_request_line_is_read(method: str, tail: str, prefix: str) -> None:
-    """`parse_call` is total, and what it is certain of is canonical."""
-    call = parse_call(method, prefix + tail)
-    if call.path is not None:
-        assert call.path == canonical(call.path)
-        assert call.as_requested is not None
-        assert canonical(call.as_requested) == call.path
-
-
 @given(
     st.sampled_from(OPERATIONS),
     st.lists(NAMES, max_size=3),

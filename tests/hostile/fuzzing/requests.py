@@ -36,6 +36,7 @@ def check_target(data: bytes) -> None:
     hold((call.path is None) == (call.as_requested is None), "a path without its spelling")
     if call.path is not None:
         hold(canonical(call.path) == call.path, f"not canonical: {call.path!r}")
+        hold(canonical(call.as_requested or "") == call.path, "its spelling is that of another path")
     if plain is not None:
         hold(is_served, "a plain read is no WebHDFS")
         hold(plain.path == call.path, f"two readings of one path: {plain.path!r}, {call.path!r}")
