@@ -11,6 +11,7 @@ from nncache.hadoop.paths import (
     canonical,
     decode_loosely,
     decode_target_path,
+    depth,
     has_dot_segments,
     is_cacheable,
     name,
@@ -70,6 +71,8 @@ def check_path(data: bytes) -> None:
     hold(name(path) == (parts[-1] if parts else ""), "another last name")
     above = ["/" + "/".join(parts[:end]) for end in range(len(parts) - 1, -1, -1)] if parts else []
     hold(list(ancestors(path)) == above, "other ancestors")
+    hold(list(ancestors(path)[1:]) == above[1:], "other ancestors of its parent")
+    hold(depth(path) == len(above), "another depth")
     hold(parent(path) == (above[0] if above else None), "another parent")
     is_dotted = "." in parts or ".." in parts
     hold(has_dot_segments(path) == is_dotted, "dot segments")
