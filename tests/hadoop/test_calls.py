@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nncache.hadoop import calls
 from nncache.hadoop.calls import Call, StatusRequest, is_webhdfs, parse_call, parse_plain
 from nncache.hadoop.filestatus import render_missing
-from nncache.hadoop.operations import OPERATIONS, operation
+from nncache.hadoop.operations import OPERATIONS
 from nncache.hadoop.paths import canonical, decode_target_path, is_cacheable
 
 V1 = "/webhdfs/v1"
@@ -221,31 +221,6 @@ def test_a_fragment_makes_everything_uncertain() -> None:
 def test_only_the_safe_methods_of_http_are_reads(method: str, expected: bool) -> None:
     """RFC 9110 section 9.2.1; an unknown method may write."""
     assert parse_call(method, f"{V1}/w?op=GETFILESTATUS").is_read is expected
-
-
-TARGETISH = st.text("/webhdfsv1?&=#%2Fop.;:+MKDIRS@\ud800\udcff\0é ", max_size=40) | st.text()
-
-
-@given(st.text(max_size=8), TARGETISH, st.sampled_from(["", V1, V1 + "/", "http://h" + V1]))
-def test_any_request_line_is_read(method: str, tail: str, prefix: str) -> None:
-    """`parse_call` is total, and what it is certain of is canonical."""
-    call = parse_call(method, prefix + tail)
-    if call.path is not None:
-        assert call.path == canonical(call.path)
-        assert call.as_requested is not None
-        assert canonical(call.as_requested) == call.path
-
-
-@given(TARGETISH, st.sampled_from(["?op=GETFILESTATUS", "", "?op=GETFILESTATUS&user.name=a"]))
-def test_any_target_is_plain_or_not_and_both_readers_agree(tail: str, query: str) -> None:
-    """What the strict reader takes, the loose one takes for the same."""
-    target = f"{V1}/{tail}{query}"
-    plain = parse_plain(target)
-    if plain is not None:
-        call = parse_call("GET", target)
-        assert call.op is operation("GET", "GETFILESTATUS")
-        assert (call.path, call.as_requested, call.is_certain) == (plain.path, plain.as_requested, True)
-        assert is_cacheable(plain.path)
 
 
 @given(

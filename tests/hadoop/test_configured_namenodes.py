@@ -103,11 +103,10 @@ def test_whose_clients_these_are(more: dict[str, str], nameservice: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("more", "nameservice", "message"),
+    ("more", "message"),
     [
         (
             {"fs.defaultFS": "viewfs://all", "dfs.nameservices": "ns1,ns2"},
-            None,
             "dfs.nameservices: ns1, ns2: are several; say with nameservice which one is meant",
         ),
         (
@@ -116,56 +115,50 @@ def test_whose_clients_these_are(more: dict[str, str], nameservice: str) -> None
                 "dfs.nameservices": "x,ns1,ns2",
                 "dfs.internal.nameservices": "ns1,ns2",
             },
-            None,
             "dfs.nameservices: ns1, ns2: are several",
         ),
+        (
+            {"dfs.ha.namenodes.ns1": ""},
+            "dfs.namenode.rpc-address.ns1: absent: must be host:port of the NameNode of ns1; if it has several, dfs.ha",
+        ),
+        (
+            {"dfs.http.policy": "https"},
+            "dfs.http.policy: https: must be one of HTTP_ONLY, HTTP_AND_HTTPS, HTTPS",
+        ),
+        (
+            {"dfs.ha.namenodes.ns1": "nn1,nn3"},
+            "dfs.namenode.rpc-address.ns1.nn3: absent: must be host:port of that NameNode",
+        ),
+        ({"dfs.namenode.rpc-address.ns1.nn2": "b:x"}, "dfs.namenode.rpc-address.ns1.nn2: b:x: "),
+        ({"dfs.namenode.http-address.ns1.nn2": "b"}, "dfs.namenode.http-address.ns1.nn2: b: "),
+        (
+            {"dfs.nameservices": "", "fs.defaultFS": "s3a://bucket"},
+            "fs.defaultFS: s3a://bucket: names no NameNode, and dfs.namenode.rpc-address is absent",
+        ),
+        ({"dfs.nameservices": "", "fs.defaultFS": "hdfs:///"}, "fs.defaultFS: hdfs:///: names no NameNode"),
+    ],
+)
+def test_what_does_not_say_enough_is_refused(more: dict[str, str], message: str) -> None:
+    """With the key to change."""
+    with pytest.raises(SettingError, match=re.escape(message)):
+        of({**PAIR, **more})
+
+
+@pytest.mark.parametrize(
+    ("more", "nameservice", "message"),
+    [
         ({}, "ns7", "nameservice: ns7: must be one of dfs.nameservices: ns1"),
         (
             {"dfs.nameservices": "ns1,ns2", "fs.defaultFS": "hdfs://nn.example:8020"},
             "ns2",
             "dfs.namenode.rpc-address.ns2: absent: must be host:port of the NameNode of ns2; if it has several, dfs.ha",
         ),
-        (
-            {"dfs.ha.namenodes.ns1": ""},
-            None,
-            "dfs.namenode.rpc-address.ns1: absent: must be host:port of the NameNode of ns1; if it has several, dfs.ha",
-        ),
-        (
-            {"dfs.http.policy": "https"},
-            None,
-            "dfs.http.policy: https: must be one of HTTP_ONLY, HTTP_AND_HTTPS, HTTPS",
-        ),
-        (
-            {"dfs.ha.namenodes.ns1": "nn1,nn3"},
-            None,
-            "dfs.namenode.rpc-address.ns1.nn3: absent: must be host:port of that NameNode",
-        ),
-        (
-            {"dfs.namenode.rpc-address.ns1.nn2": "b.example:x"},
-            None,
-            "dfs.namenode.rpc-address.ns1.nn2: b.example:x: ",
-        ),
-        (
-            {"dfs.namenode.http-address.ns1.nn2": "b.example"},
-            None,
-            "dfs.namenode.http-address.ns1.nn2: b.example: ",
-        ),
-        (
-            {"dfs.nameservices": "", "fs.defaultFS": "s3a://bucket"},
-            None,
-            "fs.defaultFS: s3a://bucket: names no NameNode, and dfs.namenode.rpc-address is absent",
-        ),
-        (
-            {"dfs.nameservices": "", "fs.defaultFS": "hdfs:///"},
-            None,
-            "fs.defaultFS: hdfs:///: names no NameNode",
-        ),
     ],
 )
-def test_what_does_not_say_enough_is_refused(
-    more: dict[str, str], nameservice: str | None, message: str
+def test_a_nameservice_that_is_not_described_is_refused(
+    more: dict[str, str], nameservice: str, message: str
 ) -> None:
-    """With the key to change."""
+    """As it was asked for by its name."""
     with pytest.raises(SettingError, match=re.escape(message)):
         of({**PAIR, **more}, nameservice)
 

@@ -2,6 +2,8 @@
 
 from math import inf
 
+import pytest
+
 from nncache.hadoop.election_view import (
     Active,
     Claim,
@@ -30,6 +32,7 @@ ACTIVE = says(HaState.ACTIVE)
 STANDBY = says(HaState.STANDBY)
 
 
+@pytest.fixture
 def pair() -> ElectionView:
     """Make a view of an HA pair in which A is active with term 1, as of 10."""
     view = ElectionView((A, B))
@@ -64,85 +67,71 @@ def test_nobody_is_active_before_everyone_was_asked() -> None:
     assert term_of(view) == 1
 
 
-def test_a_standby_that_cannot_be_reached_does_not_matter() -> None:
+def test_a_standby_that_cannot_be_reached_does_not_matter(pair: ElectionView) -> None:
     """One unanswered probe and it is left out; nothing waits for it."""
-    view = pair()
-    view.failed(B)
-    view.answered(A, 12.0, ACTIVE)
-    assert term_of(view) == 1
-    assert view.confirmed_as_of == 12.0
+    pair.failed(B)
+    pair.answered(A, 12.0, ACTIVE)
+    assert term_of(pair) == 1
+    assert pair.confirmed_as_of == 12.0
 
 
-def test_two_that_say_active_are_none() -> None:
+def test_two_that_say_active_are_none(pair: ElectionView) -> None:
     """The gate must close, and what either served meanwhile is worth nothing: the next term is a new one."""
-    view = pair()
-    view.answered(B, 11.0, ACTIVE)
-    assert view.active is None
-    assert view.confirmed_as_of is None
-    view.answered(B, 12.0, STANDBY)
-    assert term_of(view) == 2
+    pair.answered(B, 11.0, ACTIVE)
+    assert pair.active is None
+    assert pair.confirmed_as_of is None
+    pair.answered(B, 12.0, STANDBY)
+    assert term_of(pair) == 2
 
 
-def test_another_takes_over_when_the_old_one_cannot_be_reached() -> None:
+def test_another_takes_over_when_the_old_one_cannot_be_reached(pair: ElectionView) -> None:
     """Killed or cut off: what another says counts, once the old one has failed to answer twice."""
-    view = pair()
-    view.failed(A)
-    assert term_of(view) == 1, "one pause is no end"
-    view.failed(A)
-    assert term_of(view) is None
-    view.answered(B, 12.0, says(HaState.ACTIVE, transition=12))
-    assert view.active == Active(namenode=B, started_ms=1, transition_ms=12, term=2)
-    assert view.confirmed_as_of == 12.0
+    pair.failed(A)
+    assert term_of(pair) == 1, "one pause is no end"
+    pair.failed(A)
+    assert term_of(pair) is None
+    pair.answered(B, 12.0, says(HaState.ACTIVE, transition=12))
+    assert pair.active == Active(namenode=B, started_ms=1, transition_ms=12, term=2)
+    assert pair.confirmed_as_of == 12.0
 
 
-def test_another_that_is_active_already_need_not_wait() -> None:
+def test_another_that_is_active_already_need_not_wait(pair: ElectionView) -> None:
     """When two claim and the old one cannot be reached, one unanswered probe decides."""
-    view = pair()
-    view.answered(B, 12.0, says(HaState.ACTIVE, transition=12))
-    view.failed(A)
-    assert view.active is not None
-    assert view.active.namenode == B
+    pair.answered(B, 12.0, says(HaState.ACTIVE, transition=12))
+    pair.failed(A)
+    assert pair.active is not None
+    assert pair.active.namenode == B
 
 
-def test_silence_of_all_ends_no_term() -> None:
+def test_silence_of_all_ends_no_term(pair: ElectionView) -> None:
     """The same NameNode in the same life, seen again: nobody else was active in between."""
-    view = pair()
-    view.failed(A)
-    view.failed(A)
-    assert view.active is None
-    view.answered(A, 20.0, ACTIVE)
-    assert term_of(view) == 1
+    pair.failed(A)
+    pair.failed(A)
+    assert pair.active is None
+    pair.answered(A, 20.0, ACTIVE)
+    assert term_of(pair) == 1
 
 
-def test_a_restart_is_a_new_term() -> None:
-    """State that the old process showed may never have reached the log."""
-    view = pair()
-    view.answered(A, 12.0, says(HaState.ACTIVE, started=2))
-    assert term_of(view) == view.term == 2
+@pytest.mark.parametrize("how", [{"started": 2}, {"transition": 11}], ids=["restarted", "away and back"])
+def test_another_life_is_a_new_term(pair: ElectionView, how: dict[str, int]) -> None:
+    """What the old process showed may never have reached the log; away and back shows in the transition alone."""
+    pair.answered(A, 12.0, says(HaState.ACTIVE, **how))
+    assert term_of(pair) == pair.term == 2
 
 
-def test_away_and_back_is_a_new_term() -> None:
-    """Standby and active again between two probes shows in the time of the transition alone."""
-    view = pair()
-    view.answered(A, 12.0, says(HaState.ACTIVE, transition=11))
-    assert term_of(view) == 2
-
-
-def test_an_answer_that_comes_late_is_ignored() -> None:
+def test_an_answer_that_comes_late_is_ignored(pair: ElectionView) -> None:
     """Answers count in the order of their questions."""
-    view = pair()
-    view.answered(A, 12.0, STANDBY)
-    view.answered(A, 11.0, ACTIVE)
-    assert view.active is None
+    pair.answered(A, 12.0, STANDBY)
+    pair.answered(A, 11.0, ACTIVE)
+    assert pair.active is None
 
 
-def test_it_tells_who_can_be_reached() -> None:
+def test_it_tells_who_can_be_reached(pair: ElectionView) -> None:
     """What each said last, None without an answer."""
-    view = pair()
-    view.failed(B)
-    assert view.is_reachable(A)
-    assert not view.is_reachable(B)
-    assert (view.state_of(A), view.state_of(B)) == (HaState.ACTIVE, None)
+    pair.failed(B)
+    assert pair.is_reachable(A)
+    assert not pair.is_reachable(B)
+    assert (pair.state_of(A), pair.state_of(B)) == (HaState.ACTIVE, None)
 
 
 # -- how far the log had come
@@ -192,16 +181,15 @@ def test_the_last_confirmed_number_is_kept() -> None:
     assert (view.confirmed_as_of, view.last_probe) == (11.0, probe(11.0, 120, 11.0))
 
 
-def test_without_a_journal_only_the_position_is_unknown() -> None:
+def test_without_a_journal_only_the_position_is_unknown(pair: ElectionView) -> None:
     """A release that is not understood: the active one is known, how far its log had come is not."""
-    view = pair()
-    assert (term_of(view), view.confirmed_as_of, view.last_probe) == (1, 10.0, None)
-    view.answered(A, 12.0, wrote(100, 12.0))
-    assert view.last_probe == probe(10.5, 100, 12.0)
-    view.answered(B, 12.5, STANDBY)
-    assert view.last_probe == probe(12.0, 100, 12.0)
-    view.answered(A, 13.0, ACTIVE)
-    assert (view.confirmed_as_of, view.last_probe) == (12.5, probe(12.0, 100, 12.0))
+    assert (term_of(pair), pair.confirmed_as_of, pair.last_probe) == (1, 10.0, None)
+    pair.answered(A, 12.0, wrote(100, 12.0))
+    assert pair.last_probe == probe(10.5, 100, 12.0)
+    pair.answered(B, 12.5, STANDBY)
+    assert pair.last_probe == probe(12.0, 100, 12.0)
+    pair.answered(A, 13.0, ACTIVE)
+    assert (pair.confirmed_as_of, pair.last_probe) == (12.5, probe(12.0, 100, 12.0))
 
 
 def test_a_standby_ahead_contradicts_the_active_one() -> None:

@@ -1,12 +1,10 @@
 """Events as JSON."""
 
 import json
-from collections.abc import Callable
 
 import msgspec
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from nncache.hadoop.event_json import EventJsonError, decode_event, encode_event
 from nncache.hadoop.events import (
@@ -140,26 +138,3 @@ def test_what_is_no_event_is_refused_whole(value: dict[str, object], where: str)
     """GapFlush: an event that is half read would be half an event; the error says where."""
     with pytest.raises(EventJsonError, match=where):
         decode_event(value)
-
-
-json_values: st.SearchStrategy[object] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
-
-
-@given(events, st.data())
-def test_any_damage_gives_an_event_or_an_error(event: Event, data: st.DataObject) -> None:
-    """Nothing but `EventJsonError` comes out of it, whatever stands where; what is read can be told again."""
-    value = encode_event(event)
-    key = data.draw(st.sampled_from(sorted(value)))
-    damage: Callable[[], object] = data.draw(
-        st.sampled_from([lambda: value.pop(key), lambda: value.update({key: data.draw(json_values)})])
-    )
-    damage()
-    try:
-        found = decode_event(value)
-    except EventJsonError:
-        return
-    assert decode_event(encode_event(found)) == found

@@ -182,17 +182,6 @@ def test_a_set_knows_its_characters(glob: str, inside: str, outside: str) -> Non
     assert not any(token.accepts(char) for char in outside)
 
 
-@given(st.text("/ab*?[]{},^!-\\.0é", max_size=30).map(lambda text: "/" + text) | st.text(max_size=20))
-def test_any_text_is_a_glob_or_a_glob_error(text: str) -> None:
-    """No other exception leaves the parser, and the position is one of the text's, or its end."""
-    position = 0
-    try:
-        parse_glob(text)
-    except GlobError as refused:
-        position = refused.position
-    assert 0 <= position <= len(text)
-
-
 @given(st.text("abc/*?[]{},^!-\\. é", max_size=20))
 def test_any_path_can_be_named_by_a_glob(text: str) -> None:
     """With a backslash before what has a meaning, a glob is taken literally."""

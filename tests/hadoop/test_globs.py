@@ -278,16 +278,6 @@ def test_a_set_matches_what_its_naive_twin_matches(
     assert tight.remembered_steps <= 3
 
 
-@given(st.lists(GLOBS, max_size=4).map(accepted), PATHS, st.text(SAFE, min_size=1, max_size=3))
-def test_nothing_matches_where_nothing_may(
-    globs: list[tuple[str, list[object]]], path: str, name: str
-) -> None:
-    """`may_match_below` may be too hopeful, never too hopeless."""
-    found = GlobSet({str(number): text for number, (text, _) in enumerate(globs)})
-    if found.matches(f"{path}/{name}"):
-        assert found.may_match_below(path)
-
-
 # -- work, counted ---------------------------------------------------------------------------------------
 
 MANY = [

@@ -60,12 +60,6 @@ def test_another_body_is_none(body: bytes) -> None:
     assert parse_remote_exception(body) is None
 
 
-@given(st.binary())
-def test_any_bytes_are_read_without_an_exception(body: bytes) -> None:
-    """The parser is total."""
-    assert parse_remote_exception(body) is None
-
-
 @given(st.text(), st.text(), st.text())
 def test_what_was_sent_is_what_is_read(exception: str, java_class_name: str, message: str) -> None:
     """A round trip through JSON keeps the three fields."""

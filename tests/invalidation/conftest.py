@@ -31,3 +31,11 @@ async def fake_cluster() -> AsyncIterator[FakeCluster]:
     """What a publisher has left in ZooKeeper, and a reader's session; the NameNodes are probed each second."""
     async with staged() as found:
         yield found
+
+
+@pytest.fixture
+async def followed(fake_cluster: FakeCluster) -> AsyncIterator[FakeCluster]:
+    """The same, followed by an open stream whose first coverage was taken."""
+    async with fake_cluster.stream:
+        await fake_cluster.next_covered(0)
+        yield fake_cluster

@@ -86,6 +86,14 @@ async def staged() -> AsyncIterator[Stage]:
         probing.cancel()
 
 
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    """One whose channel is open, and has covered once."""
+    async with staged() as made, made.stream:
+        await made.next_of(Covered)
+        yield made
+
+
 async def test_changes_come_by_watches_and_then_their_coverage() -> None:
     """Within milliseconds, by no poll of the NameNode; coverage by its word of how far the log has come."""
     async with staged() as stage, stage.stream:
@@ -105,101 +113,89 @@ async def test_changes_come_by_watches_and_then_their_coverage() -> None:
         assert stage.stream.stats().records.records_read == 2
 
 
-async def test_no_coverage_without_the_edits_that_it_needs() -> None:
+async def test_no_coverage_without_the_edits_that_it_needs(stage: Stage) -> None:
     """While ZooKeeper is away the NameNode's log goes on: what is not read is not covered."""
-    async with staged() as stage, stage.stream:
-        await stage.next_of(Covered)
-        stage.feed.zookeeper.disconnect()
-        changed_at = clock()
-        stage.namenode.unlink("/a")
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(stage.covered_after(changed_at), 5)
-        stage.feed.zookeeper.connect()
-        assert await stage.next_path() == "/a"
-        assert (await stage.next_of(Covered)).as_of > changed_at
+    stage.feed.zookeeper.disconnect()
+    changed_at = clock()
+    stage.namenode.unlink("/a")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(stage.covered_after(changed_at), 5)
+    stage.feed.zookeeper.connect()
+    assert await stage.next_path() == "/a"
+    assert (await stage.next_of(Covered)).as_of > changed_at
 
 
 @pytest.mark.parametrize("is_expired", [False, True])
-async def test_a_run_outlives_connection_and_session(*, is_expired: bool) -> None:
+async def test_a_run_outlives_connection_and_session(stage: Stage, *, is_expired: bool) -> None:
     """What was changed meanwhile follows."""
-    async with staged() as stage, stage.stream:
-        await stage.next_of(Covered)
-        stage.feed.zookeeper.disconnect()
-        stage.namenode.unlink("/a")
-        await asyncio.sleep(20 if is_expired else 1)
-        stage.feed.zookeeper.connect()
-        stage.namenode.unlink("/b")
-        assert [await stage.next_path(), await stage.next_path()] == ["/a", "/b"]
-        assert stage.stream.stats().records.resumes == 1
+    stage.feed.zookeeper.disconnect()
+    stage.namenode.unlink("/a")
+    await asyncio.sleep(20 if is_expired else 1)
+    stage.feed.zookeeper.connect()
+    stage.namenode.unlink("/b")
+    assert [await stage.next_path(), await stage.next_path()] == ["/a", "/b"]
+    assert stage.stream.stats().records.resumes == 1
 
 
-async def test_a_watch_that_does_not_fire_proves_nothing() -> None:
+async def test_a_watch_that_does_not_fire_proves_nothing(stage: Stage) -> None:
     """The feed is read again every so often."""
-    async with staged() as stage, stage.stream:
-        await stage.next_of(Covered)
 
-        def lose_watches_and_change() -> None:
-            for session in stage.feed.zookeeper._sessions:  # noqa: SLF001 - as a server that loses them
-                stage.feed.zookeeper.forget_watches(session)
-            stage.namenode.unlink("/a")
-
-        changed_at = clock() + 0.1
-        asyncio.get_running_loop().call_at(changed_at, lose_watches_and_change)
-        assert await stage.next_path() == "/a"
-        assert 0.1 < clock() - changed_at < IDLE_REREAD_S + 0.1
-
-
-async def test_segments_end_and_many_edits_come_in_order() -> None:
-    """However many there are at once, over however many segments, some of them empty."""
-    async with staged() as stage, stage.stream:
-        await stage.next_of(Covered)
-        paths = [f"/{number}" for number in range(3 * MANY)]
-        for number, path in enumerate(paths):
-            stage.namenode.unlink(path)
-            if number % 50 == 0:
-                stage.feed.end_segment()
-            if number % 100 == 0:
-                stage.feed.end_segment()
-        assert [await stage.next_path() for _ in paths] == paths
-        changed_at = clock()
-        stage.namenode.unlink("/last")
-        assert await stage.next_path() == "/last"
-        assert clock() - changed_at < 0.01
-
-
-async def test_one_who_fell_behind_has_a_gap() -> None:
-    """It is named; one who has read all that is dropped has none."""
-    async with staged() as stage, stage.stream:
-        await stage.next_of(Covered)
+    def lose_watches_and_change() -> None:
+        for session in stage.feed.zookeeper._sessions:  # noqa: SLF001 - as a server that loses them
+            stage.feed.zookeeper.forget_watches(session)
         stage.namenode.unlink("/a")
-        assert await stage.next_path() == "/a"
-        stage.feed.end_segment()
-        while (await stage.next_of(Covered)).txid < 12:  # the end of the segment
-            pass
-        stage.feed.purge()
-        stage.namenode.unlink("/b")
-        assert await stage.next_path() == "/b"
-        stage.feed.zookeeper.disconnect()
-        stage.namenode.unlink("/c")
-        stage.feed.end_segment()
-        stage.feed.purge()
-        stage.namenode.unlink("/d")
-        stage.feed.zookeeper.connect()
-        gap = await stage.gap()
+
+    changed_at = clock() + 0.1
+    asyncio.get_running_loop().call_at(changed_at, lose_watches_and_change)
+    assert await stage.next_path() == "/a"
+    assert 0.1 < clock() - changed_at < IDLE_REREAD_S + 0.1
+
+
+async def test_segments_end_and_many_edits_come_in_order(stage: Stage) -> None:
+    """However many there are at once, over however many segments, some of them empty."""
+    paths = [f"/{number}" for number in range(3 * MANY)]
+    for number, path in enumerate(paths):
+        stage.namenode.unlink(path)
+        if number % 50 == 0:
+            stage.feed.end_segment()
+        if number % 100 == 0:
+            stage.feed.end_segment()
+    assert [await stage.next_path() for _ in paths] == paths
+    changed_at = clock()
+    stage.namenode.unlink("/last")
+    assert await stage.next_path() == "/last"
+    assert clock() - changed_at < 0.01
+
+
+async def test_one_who_fell_behind_has_a_gap(stage: Stage) -> None:
+    """It is named; one who has read all that is dropped has none."""
+    stage.namenode.unlink("/a")
+    assert await stage.next_path() == "/a"
+    stage.feed.end_segment()
+    while (await stage.next_of(Covered)).txid < 12:  # the end of the segment
+        pass
+    stage.feed.purge()
+    stage.namenode.unlink("/b")
+    assert await stage.next_path() == "/b"
+    stage.feed.zookeeper.disconnect()
+    stage.namenode.unlink("/c")
+    stage.feed.end_segment()
+    stage.feed.purge()
+    stage.namenode.unlink("/d")
+    stage.feed.zookeeper.connect()
+    gap = await stage.gap()
     assert (gap.kind, gap.first_txid, gap.last_txid) == (GapKind.PURGED, 14, 15)
 
 
-async def test_a_feed_that_was_put_back_is_another_one() -> None:
+async def test_a_feed_that_was_put_back_is_another_one(stage: Stage) -> None:
     """Also where it has meanwhile as many edits as before."""
-    async with staged() as stage, stage.stream:
-        await stage.next_of(Covered)
-        saved = stage.feed.saved()
-        stage.namenode.unlink("/a")
-        assert await stage.next_path() == "/a"
-        stage.feed.put_back(saved)
-        stage.namenode.unlink("/b")
-        stage.namenode.unlink("/c")
-        assert (await stage.gap()).kind is GapKind.WENT_BACK
+    saved = stage.feed.saved()
+    stage.namenode.unlink("/a")
+    assert await stage.next_path() == "/a"
+    stage.feed.put_back(saved)
+    stage.namenode.unlink("/b")
+    stage.namenode.unlink("/c")
+    assert (await stage.gap()).kind is GapKind.WENT_BACK
 
 
 async def test_an_edit_that_is_gone_or_corrupt_is_a_gap() -> None:
@@ -215,12 +211,10 @@ async def test_an_edit_that_is_gone_or_corrupt_is_a_gap() -> None:
             assert (await stage.gap()).first_txid == 11
 
 
-async def test_another_active_namenode_ends_the_run() -> None:
+async def test_another_active_namenode_ends_the_run(stage: Stage) -> None:
     """What was learnt from the one before is forgotten."""
-    async with staged() as stage, stage.stream:
-        await stage.next_of(Covered)
-        stage.namenode.restart()
-        assert "term" in str(await stage.gap())
+    stage.namenode.restart()
+    assert "term" in str(await stage.gap())
 
 
 async def test_it_does_not_begin_on_what_is_not_this_namespace() -> None:

@@ -70,9 +70,14 @@ class Kdc:
         return KerberosTicket(number, self.life_s)
 
 
-async def test_a_valid_ticket_is_used_until_half_its_life() -> None:
+@pytest.fixture
+def kdc() -> Kdc:
+    """One that answers."""
+    return Kdc()
+
+
+async def test_a_valid_ticket_is_used_until_half_its_life(kdc: Kdc) -> None:
     """Then the next one is got beside it."""
-    kdc = Kdc()
     assert [await kdc.get(), await kdc.get()] == [1, 1]
     kdc.now = LIFE_S / 2
     assert await kdc.get() == 1
@@ -81,9 +86,10 @@ async def test_a_valid_ticket_is_used_until_half_its_life() -> None:
     assert kdc.asked == 2
 
 
-async def test_the_ticket_serves_to_its_end_while_the_kdc_fails(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_ticket_serves_to_its_end_while_the_kdc_fails(
+    kdc: Kdc, caplog: pytest.LogCaptureFixture
+) -> None:
     """K1: an outage costs nothing as long as tickets last; the log says until when."""
-    kdc = Kdc()
     await kdc.get()
     kdc.failure = "no KDC"
     kdc.now = LIFE_S / 2
@@ -108,9 +114,8 @@ async def test_the_ticket_serves_to_its_end_while_the_kdc_fails(caplog: pytest.L
     ]
 
 
-async def test_a_valid_ticket_is_never_waited_for() -> None:
+async def test_a_valid_ticket_is_never_waited_for(kdc: Kdc) -> None:
     """K1: neither while the next one is being got, nor after that has failed."""
-    kdc = Kdc()
     await kdc.get()
 
     def at_once() -> object:
@@ -131,9 +136,8 @@ async def test_a_valid_ticket_is_never_waited_for() -> None:
     await kdc.settled()
 
 
-async def test_without_a_ticket_the_last_failure_is_repeated() -> None:
+async def test_without_a_ticket_the_last_failure_is_repeated(kdc: Kdc) -> None:
     """However many ask."""
-    kdc = Kdc()
     kdc.failure = "wrong key"
     for _ in range(3):
         with pytest.raises(KerberosError, match="wrong key"):
@@ -146,9 +150,8 @@ async def test_without_a_ticket_the_last_failure_is_repeated() -> None:
     assert kdc.asked == 2
 
 
-async def test_those_who_ask_at_once_share_one_attempt() -> None:
+async def test_those_who_ask_at_once_share_one_attempt(kdc: Kdc) -> None:
     """K2, and each gives up at its own deadline."""
-    kdc = Kdc()
     kdc.answers.clear()
     with pytest.raises(KerberosError, match="the KDC does not answer"):
         await kdc.get(timeout_s=0.01)
@@ -160,9 +163,8 @@ async def test_those_who_ask_at_once_share_one_attempt() -> None:
     assert kdc.asked == 1
 
 
-async def test_a_hanging_attempt_does_not_block_others() -> None:
+async def test_a_hanging_attempt_does_not_block_others(kdc: Kdc) -> None:
     """libkrb5 waits for about 50 s; a KDC that is back is found earlier."""
-    kdc = Kdc()
     kdc.answers.clear()
     with pytest.raises(KerberosError):
         await kdc.get(timeout_s=0.01)
@@ -175,9 +177,8 @@ async def test_a_hanging_attempt_does_not_block_others() -> None:
     assert len(kdc.caches) == 2  # the one in use, and the one before
 
 
-async def test_a_silent_kdc_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_silent_kdc_is_logged_once(kdc: Kdc, caplog: pytest.LogCaptureFixture) -> None:
     """Of two attempts the first ends, with an error, when the second has long brought a ticket."""
-    kdc = Kdc()
     with caplog.at_level(logging.INFO):
         kdc.answers.clear()
         for _ in range(3):
@@ -197,9 +198,8 @@ async def test_a_silent_kdc_is_logged_once(caplog: pytest.LogCaptureFixture) -> 
     assert again == "the KDC gives tickets for svc/h@R again"
 
 
-async def test_a_keytab_that_is_replaced_is_read_at_once() -> None:
+async def test_a_keytab_that_is_replaced_is_read_at_once(kdc: Kdc) -> None:
     """The present ticket is used until the new one is there."""
-    kdc = Kdc()
     await kdc.get()
     kdc.keytab = FileState(2)
     assert await kdc.get() == 1
@@ -207,9 +207,8 @@ async def test_a_keytab_that_is_replaced_is_read_at_once() -> None:
     assert await kdc.get() == 2
 
 
-async def test_a_ticket_that_a_server_refused_is_got_again_first() -> None:
+async def test_a_ticket_that_a_server_refused_is_got_again_first(kdc: Kdc) -> None:
     """The server's key may have been changed; while the KDC is away the refused one is better than none."""
-    kdc = Kdc()
     await kdc.get()
     kdc.now = RETRY_WITHOUT_S
     kdc.tickets.recheck()
@@ -220,9 +219,8 @@ async def test_a_ticket_that_a_server_refused_is_got_again_first() -> None:
     assert await kdc.get() == 2
 
 
-async def test_caches_that_are_not_used_any_more_are_destroyed() -> None:
+async def test_caches_that_are_not_used_any_more_are_destroyed(kdc: Kdc) -> None:
     """K3: a daemon gets tickets for years."""
-    kdc = Kdc()
     for _ in range(10):
         kdc.now += LIFE_S
         await kdc.get()
@@ -230,9 +228,8 @@ async def test_caches_that_are_not_used_any_more_are_destroyed() -> None:
     assert len(kdc.caches) == 2
 
 
-async def test_a_ticket_that_ends_at_once_is_none() -> None:
+async def test_a_ticket_that_ends_at_once_is_none(kdc: Kdc) -> None:
     """As when this host's clock is far ahead."""
-    kdc = Kdc()
     kdc.life_s = 1.0
     with pytest.raises(KerberosError, match="the clocks of this host and of the KDC agree"):
         await kdc.get()
@@ -248,9 +245,8 @@ async def test_a_ticket_cache_is_read_for_each_connection() -> None:
         await tickets.get(HANG_S)
 
 
-async def test_the_figures_of_tickets_from_a_keytab() -> None:
+async def test_the_figures_of_tickets_from_a_keytab(kdc: Kdc) -> None:
     """When the newest was got and when it ends; and whether the last attempt failed."""
-    kdc = Kdc()
     assert kdc.tickets.stats() == TicketStats()
     kdc.now = 5.0
     await kdc.get()

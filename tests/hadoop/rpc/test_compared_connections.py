@@ -47,20 +47,21 @@ def check_of(address: str) -> NamespaceCheck:
 
 
 @asynccontextmanager
-async def comparing() -> AsyncIterator[tuple[Moving, FakeServer, RpcConnection]]:
+async def comparing() -> AsyncIterator[tuple[Moving, FakeServer, RpcConnection, NamespaceCheck]]:
     """Run such a server, and give a connection to it that is compared."""
     moving = Moving()
     async with fake_server(moving.answer) as server:
-        connection = RpcConnection(server.address, "alice", check=check_of(server.address))
+        check = check_of(server.address)
+        connection = RpcConnection(server.address, "alice", check=check)
         try:
-            yield moving, server, connection
+            yield moving, server, connection, check
         finally:
             await connection.close()
 
 
 async def test_each_connection_is_compared_before_its_first_call() -> None:
     """I4: once for each connection; one that leads to another namespace is asked nothing and is closed."""
-    async with comparing() as (moving, server, connection):
+    async with comparing() as (moving, server, connection, _):
         assert await ask(connection)
         assert await ask(connection)
         moving.namespace = THEIRS
@@ -84,10 +85,7 @@ async def test_each_connection_is_compared_before_its_first_call() -> None:
 
 async def test_another_namespace_over_http_ends_the_connection() -> None:
     """I4: a NameNode was formatted, or its HTTP address leads elsewhere now."""
-    moving = Moving()
-    async with fake_server(moving.answer) as server:
-        check = check_of(server.address)
-        connection = RpcConnection(server.address, "alice", check=check)
+    async with comparing() as (moving, server, connection, check):
         assert await ask(connection)
         check.said_over_http(THEIRS)
         with pytest.raises(WrongAddressError):
@@ -95,7 +93,6 @@ async def test_another_namespace_over_http_ends_the_connection() -> None:
         moving.namespace = THEIRS
         assert await ask(connection)
         assert server.connections == 3
-        await connection.close()
 
 
 @pytest.mark.parametrize(
@@ -104,7 +101,7 @@ async def test_another_namespace_over_http_ends_the_connection() -> None:
 )
 async def test_a_server_that_does_not_say_is_asked_nothing(refusal: Answer) -> None:
     """A question whose answer may be another cluster's is not sent."""
-    async with comparing() as (moving, server, connection):
+    async with comparing() as (moving, server, connection, _):
         moving.refusal = refusal
         with pytest.raises(RpcError):
             await ask(connection)
@@ -116,7 +113,7 @@ async def test_a_server_that_does_not_say_is_asked_nothing(refusal: Answer) -> N
 async def test_those_who_wait_for_a_connection_share_its_refusal() -> None:
     """One attempt is enough for all calls that were waiting when it began."""
     released = asyncio.Event()
-    async with comparing() as (moving, server, connection):
+    async with comparing() as (moving, server, connection, _):
         moving.refusal = Later(released, version(THEIRS))
         async with asyncio.TaskGroup() as tasks:
             asked = [tasks.create_task(_failure(connection)) for _ in range(5)]
@@ -135,9 +132,7 @@ async def _failure(connection: RpcConnection) -> RpcUnavailableError:
 
 async def test_a_connection_that_was_compared_is_not_asked_again() -> None:
     """It ends with the process at its other end; a new one is compared, by whatever needs it first."""
-    moving = Moving()
-    async with fake_server(moving.answer) as server:
-        connection = RpcConnection(server.address, "alice", check=check_of(server.address))
+    async with comparing() as (moving, server, connection, _):
         for _ in range(2):
             await connection.confirm_namespace(5.0)
         assert await ask(connection)
@@ -151,7 +146,6 @@ async def test_a_connection_that_was_compared_is_not_asked_again() -> None:
         moving.namespace = OURS
         await connection.confirm_namespace(5.0)
         assert await ask(connection)
-        await connection.close()
         unchecked = RpcConnection(server.address, "alice")
         await unchecked.confirm_namespace(5.0)
         await unchecked.close()
@@ -159,10 +153,8 @@ async def test_a_connection_that_was_compared_is_not_asked_again() -> None:
 
 async def test_a_confirmed_connection_ends_another_ones_trouble() -> None:
     """N2: as callers have connections of their own, and nobody need make a new one to find that all is well."""
-    moving = Moving()
-    async with fake_server(moving.answer) as server:
-        check = check_of(server.address)
-        ours, callers = (RpcConnection(server.address, user, check=check) for user in ("hdfs", "alice"))
+    async with comparing() as (moving, server, callers, check):
+        ours = RpcConnection(server.address, "hdfs", check=check)
         await ours.confirm_namespace(5.0)
         moving.namespace = THEIRS
         with pytest.raises(WrongAddressError):
@@ -171,16 +163,13 @@ async def test_a_confirmed_connection_ends_another_ones_trouble() -> None:
         await ours.confirm_namespace(5.0)
         assert check.trouble == ""
         await ours.close()
-        await callers.close()
 
 
 async def test_a_connection_is_waited_for_no_longer_than_that() -> None:
     """A server that accepts and says nothing."""
-    moving, never = Moving(), asyncio.Event()
-    async with fake_server(moving.answer) as server:
+    never = asyncio.Event()
+    async with comparing() as (moving, _, connection, _):
         moving.refusal = Later(never, version(OURS))
-        connection = RpcConnection(server.address, "alice", check=check_of(server.address))
         with pytest.raises(RpcUnavailableError, match=r"no connection in 0\.05 s") as caught:
             await connection.confirm_namespace(0.05)
         assert not caught.value.is_sent
-        await connection.close()

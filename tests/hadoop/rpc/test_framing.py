@@ -39,14 +39,6 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
     return [data[start:end] for start, end in pairwise(edges)]
 
 
-@given(st.binary(max_size=300), st.lists(st.integers(0, 300)))
-def test_any_bytes_are_frames_or_an_error(data: bytes, places: list[int]) -> None:
-    """Whole, in pieces and byte by byte, the same bytes are the same frames, then the same error."""
-    whole = split([data])
-    assert split(cut(data, places)) == whole
-    assert split([bytes((byte,)) for byte in data]) == whole
-
-
 @given(st.lists(st.lists(st.binary(max_size=300), max_size=3), max_size=5), st.lists(st.integers(0, 2000)))
 def test_what_was_encoded_comes_out(frames: list[list[bytes]], places: list[int]) -> None:
     """Frames and the messages in them survive the way over the wire, however it cuts them."""

@@ -22,7 +22,7 @@ from nncache.invalidation.channel.records import (
 )
 from nncache.invalidation.channel.znodes import MAX_TXID, parse_txid
 from nncache.invalidation.errors import CorruptZnodeError
-from tests.hostile.fuzzing.target import Target, hold
+from tests.hostile.fuzzing.target import Target, hold, text_of
 
 _RECORD: Final = "/r/ns/.cache/12"
 _DEFINITION: Final = "/r/ns/.filters/jobs"
@@ -62,6 +62,7 @@ def check_event(data: bytes) -> None:
 def check_txid(data: bytes) -> None:
     """A number that a znode is called, or holds."""
     number = parse_txid(data)
+    hold(parse_txid(text_of(data)) == number, "the bytes of a text say something else")
     if number is not None:
         hold(0 <= number <= MAX_TXID and str(number).encode() == data, "a number in another spelling")
 

@@ -27,6 +27,7 @@ from tests.hostile.fuzzing.target import Target, hold, text_of
 _ENTRY: Final = "/services/jobs"
 _AUTHORITY: Final = ZoneAuthority.of("registry.example.com", "ns.example.com", ttl_s=7, serial=1)
 _ID_BYTES: Final = 2
+_HEADER_BYTES: Final = 12
 
 
 def _zone() -> Zone:
@@ -101,7 +102,7 @@ def check_dns(data: bytes) -> None:
     hold(answers.unanswered == (reply is None), "what is not answered is not counted")
     if reply is None:
         return
-    hold(len(message) <= MAX_QUERY_BYTES, "a message that is too long has an answer")
+    hold(_HEADER_BYTES <= len(message) <= MAX_QUERY_BYTES, "a message of another length has an answer")
     again = answers.reply(message, is_tcp=is_tcp)
     hold(reply[:_ID_BYTES] == message[:_ID_BYTES], "an answer to somebody else")
     hold(len(reply) <= (TCP_BYTES if is_tcp else UDP_BYTES), "an answer that does not fit")

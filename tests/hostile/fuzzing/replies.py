@@ -123,7 +123,14 @@ async def _talk(data: bytes, size: int) -> None:
 
 def check_jmx(data: bytes) -> None:
     """Each of the replies over JMX."""
-    for parse in (jmx.parse_status, jmx.parse_started_ms, jmx.parse_block_pool, jmx.parse_last_txid):
+    for parse in (
+        jmx.parse_status,
+        jmx.parse_started_ms,
+        jmx.parse_last_txid,
+        jmx.parse_rpc_address,
+        jmx.parse_block_pool,
+        jmx.parse_cluster_id,
+    ):
         try:
             found = parse(data)
         except MalformedReplyError:
@@ -272,6 +279,7 @@ REPLIES: Final = (
             b'{"beans":[{"State":"active","LastHATransitionTime":1}]}',
             b'{"beans":[{"NNStartedTimeInMillis":1795298171446}]}',
             b'{"beans":[{"BlockPoolId":"BP-1-127.0.0.1-2"}]}',
+            b'{"beans":[{"ClusterId":"CID-1","HostAndPort":"nn1:8020"}]}',
             b'{"beans":[{"JournalTransactionInfo":"{\\"LastAppliedOrWrittenTxId\\":\\"12\\"}"}]}',
             b'{"beans":[{"JournalTransactionInfo":"{\\"LastAppliedOrWrittenTxId\\":\\"'
             + b"9" * 4400

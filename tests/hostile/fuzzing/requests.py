@@ -11,6 +11,7 @@ from nncache.hadoop.paths import (
     canonical,
     decode_loosely,
     decode_target_path,
+    depth,
     has_dot_segments,
     is_cacheable,
     name,
@@ -36,11 +37,13 @@ def check_target(data: bytes) -> None:
     hold((call.path is None) == (call.as_requested is None), "a path without its spelling")
     if call.path is not None:
         hold(canonical(call.path) == call.path, f"not canonical: {call.path!r}")
+        hold(canonical(call.as_requested or "") == call.path, "its spelling is that of another path")
     if plain is not None:
         hold(is_served, "a plain read is no WebHDFS")
         hold(plain.path == call.path, f"two readings of one path: {plain.path!r}, {call.path!r}")
         hold(plain.as_requested == call.as_requested, "two spellings of one path")
         hold(call.is_certain, "a plain read is not certain")
+        hold(is_cacheable(plain.path), "a plain read of what is not kept")
         if method == "GET":
             hold(call.op is not None and call.op.name == "GETFILESTATUS", "a plain read of another operation")
         for key, value in (("user.name", plain.user_name), ("doas", plain.doas)):
@@ -68,6 +71,8 @@ def check_path(data: bytes) -> None:
     hold(name(path) == (parts[-1] if parts else ""), "another last name")
     above = ["/" + "/".join(parts[:end]) for end in range(len(parts) - 1, -1, -1)] if parts else []
     hold(list(ancestors(path)) == above, "other ancestors")
+    hold(list(ancestors(path)[1:]) == above[1:], "other ancestors of its parent")
+    hold(depth(path) == len(above), "another depth")
     hold(parent(path) == (above[0] if above else None), "another parent")
     is_dotted = "." in parts or ".." in parts
     hold(has_dot_segments(path) == is_dotted, "dot segments")

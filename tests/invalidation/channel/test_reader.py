@@ -43,24 +43,18 @@ async def test_records_trimmed_before_they_were_read_end_the_life(fake_cluster: 
         assert await fake_cluster.next_changes() == (("/joe/b",), txid)
 
 
-async def test_as_many_records_as_are_kept_are_no_gap(fake_cluster: FakeCluster) -> None:
+async def test_as_many_records_as_are_kept_are_no_gap(followed: FakeCluster) -> None:
     """GapFlush: nothing is flushed that need not be."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        txids = [fake_cluster.unlink("/joe/a") for _ in range(fake_cluster.press.max_records)]
-        assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
+    txids = [followed.unlink("/joe/a") for _ in range(followed.press.max_records)]
+    assert [(await followed.next_changes())[1] for _ in txids] == txids
 
 
 @pytest.mark.parametrize("data", [b"", b"9", b"x", b"010"])
-async def test_a_value_that_goes_back_or_is_none_ends_the_life(
-    fake_cluster: FakeCluster, data: bytes
-) -> None:
+async def test_a_value_that_goes_back_or_is_none_ends_the_life(followed: FakeCluster, data: bytes) -> None:
     """GapFlush: position ahead of what is published."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        fake_cluster.press.put(ZNODES.cache, data)
-        with pytest.raises(MissingEventsError, match=r"went back|not a transaction id"):
-            await fake_cluster.next_changes()
+    followed.press.put(ZNODES.cache, data)
+    with pytest.raises(MissingEventsError, match=r"went back|not a transaction id"):
+        await followed.next_changes()
 
 
 @pytest.mark.parametrize(
@@ -98,15 +92,13 @@ async def test_foreign_children_are_ignored(fake_cluster: FakeCluster) -> None:
     assert fake_cluster.stream.stats().records.foreign_znodes == 1
 
 
-async def test_a_chain_that_is_missing_its_newest_record_ends_the_life(fake_cluster: FakeCluster) -> None:
+async def test_a_chain_that_is_missing_its_newest_record_ends_the_life(followed: FakeCluster) -> None:
     """GapFlush: the value says that there was one."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        operations = fake_cluster.press.cache_record(Stale(()), 11)[1:]
-        fake_cluster.press.commit(*operations)
-        with pytest.raises(MissingEventsError, match="record of transaction 11 is gone") as caught:
-            await fake_cluster.next_changes()
-        assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
+    operations = followed.press.cache_record(Stale(()), 11)[1:]
+    followed.press.commit(*operations)
+    with pytest.raises(MissingEventsError, match="record of transaction 11 is gone") as caught:
+        await followed.next_changes()
+    assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
 
 
 async def read(zookeeper: FakeSession, paths: Sequence[str]) -> dict[str, bytes | str | None]:

@@ -73,13 +73,6 @@ def test_each_number_has_one_spelling(number: int) -> None:
     assert parse_txid(str(number)) == parse_txid(str(number).encode()) == number
 
 
-@given(st.binary(max_size=25) | st.text(max_size=25))
-def test_any_text_is_a_number_or_none(text: str | bytes) -> None:
-    """Whatever a znode holds is read without an error; what is read is spelled as we would."""
-    number = parse_txid(text)
-    assert number is None or str(number) == (text.decode() if isinstance(text, bytes) else text)
-
-
 @pytest.mark.parametrize("name", ["a", "joeSUCCESSFiles", "7", "a.b-c_d", "A" * 128])
 def test_plain_names_are_names_of_filters(name: str) -> None:
     """Letters and digits first, then also dot, dash and underscore; hidden names are the channel's own."""

@@ -22,7 +22,8 @@ SETTINGS = PollingSettings(
 )
 
 
-def pacer() -> PollPacer:
+@pytest.fixture
+def pace() -> PollPacer:
     """Return a pacer at time 100."""
     return PollPacer(SETTINGS, 100.0)
 
@@ -36,34 +37,32 @@ def pacer() -> PollPacer:
         pytest.param(False, True, 100.01, id="no hot loop where a page brought nothing though more is there"),
     ],
 )
-def test_when_the_next_poll_is_due(*, advanced: bool, is_behind: bool, due_at: float) -> None:
+def test_when_the_next_poll_is_due(
+    pace: PollPacer, *, advanced: bool, is_behind: bool, due_at: float
+) -> None:
     """The first one at once, as nothing was asked yet; then by what the last one brought."""
-    pace = pacer()
     assert pace.due_at == 100.0
     pace.polled(100.0, 100.004, advanced=advanced, is_behind=is_behind)
     assert pace.due_at == pytest.approx(due_at)
 
 
-def test_an_idle_poll_is_charged_what_it_costs_the_namenode() -> None:
+def test_an_idle_poll_is_charged_what_it_costs_the_namenode(pace: PollPacer) -> None:
     """The rest of its time is the network's: a NameNode 50 ms away is asked as often as the interval allows."""
-    pace = pacer()
     pace.polled(100.0, 100.05, advanced=False, is_behind=False)
     assert pace.charged_s == IDLE_COST_S
     pace.polled(101.0, 101.0001, advanced=False, is_behind=False)
     assert pace.charged_s == pytest.approx(IDLE_COST_S + 0.0001)
 
 
-def test_a_poll_that_read_is_charged_its_time() -> None:
+def test_a_poll_that_read_is_charged_its_time(pace: PollPacer) -> None:
     """The measured time of the call is its cost."""
-    pace = pacer()
     pace.polled(100.0, 100.03, advanced=True, is_behind=False)
     assert pace.charged_s == pytest.approx(0.03)
     assert pace.budget.left(100.03) == pytest.approx(1.97)
 
 
-def test_what_an_idle_poll_takes_is_not_charged_to_one_that_read() -> None:
+def test_what_an_idle_poll_takes_is_not_charged_to_one_that_read(pace: PollPacer) -> None:
     """Only what it took beyond that is the NameNode's work; a bare minimum is charged in any case."""
-    pace = pacer()
     for _ in range(200):
         pace.polled(100.0, 100.02, advanced=False, is_behind=False)
     charged_s = pace.charged_s
@@ -74,9 +73,8 @@ def test_what_an_idle_poll_takes_is_not_charged_to_one_that_read() -> None:
     assert pace.charged_s - charged_s == pytest.approx(IDLE_COST_S)
 
 
-def test_the_budget_is_pressed_when_more_than_half_is_gone() -> None:
+def test_the_budget_is_pressed_when_more_than_half_is_gone(pace: PollPacer) -> None:
     """Before polls have to wait."""
-    pace = pacer()
     pace.charge(0.5, 100.0)
     pace.charge(0.5, 100.0)
     assert not pace.is_pressed(100.0)
@@ -85,17 +83,15 @@ def test_the_budget_is_pressed_when_more_than_half_is_gone() -> None:
     assert not pace.is_pressed(110.0)
 
 
-def test_a_pause_of_the_namenode_is_not_paid_for_with_silence() -> None:
+def test_a_pause_of_the_namenode_is_not_paid_for_with_silence(pace: PollPacer) -> None:
     """A poll that took 20 s has waited; after it, polling goes on."""
-    pace = pacer()
     pace.polled(100.0, 120.0, advanced=True, is_behind=False)
     assert pace.charged_s == MAX_COST_S
     assert pace.due_at == 120.0
 
 
-def test_expensive_polls_wait_for_the_budget() -> None:
+def test_expensive_polls_wait_for_the_budget(pace: PollPacer) -> None:
     """In the long run a poll of 24 ms leaves about two a second (5 % of a core)."""
-    pace = pacer()
     now, polls = 100.0, 0
     while now < 200.0:
         now = max(now, pace.due_at)
@@ -105,9 +101,8 @@ def test_expensive_polls_wait_for_the_budget() -> None:
     assert polls == pytest.approx((2.0 + 0.05 * 100) / 0.024, abs=3)
 
 
-def test_polls_move_apart_while_the_budget_is_used_up() -> None:
+def test_polls_move_apart_while_the_budget_is_used_up(pace: PollPacer) -> None:
     """What is left is spread over some seconds; what one pause is charged makes no difference yet."""
-    pace = pacer()
     pace.charge(0.4, 100.0)
     pace.polled(100.0, 100.02, advanced=True, is_behind=False)
     assert pace.due_at == pytest.approx(100.02)
@@ -118,9 +113,8 @@ def test_polls_move_apart_while_the_budget_is_used_up() -> None:
     assert pace.due_at == pytest.approx(100.02 + 0.02 / (0.05 + left_s / SPREAD_S))
 
 
-def test_pages_that_are_full_are_not_spread() -> None:
+def test_pages_that_are_full_are_not_spread(pace: PollPacer) -> None:
     """Each of them costs what it brings: nothing is saved by waiting."""
-    pace = pacer()
     for _ in range(3):
         pace.charge(0.5, 100.0)
     pace.polled(100.0, 100.02, advanced=True, is_behind=True)
@@ -150,7 +144,7 @@ def test_waking_shortens_an_idle_wait_but_keeps_polls_apart() -> None:
     assert pace.due_at == pytest.approx(100.0 + PROBE_SPACING_S)
     pace.wake(102.0)
     assert pace.due_at == pytest.approx(100.0 + PROBE_SPACING_S)
-    short = pacer()
+    short = PollPacer(SETTINGS, 100.0)
     short.polled(100.0, 100.001, advanced=False, is_behind=False)
     short.wake(100.002)
     assert short.due_at == pytest.approx(100.01), "a short interval is not made longer"

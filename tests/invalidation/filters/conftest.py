@@ -5,8 +5,21 @@ from collections.abc import AsyncIterator
 import pytest
 
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
+from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
 from tests.invalidation.filters.fake_hdfs import FakeHdfs, Place
+
+
+@pytest.fixture
+def hdfs() -> FakeHdfs:
+    """HDFS in memory, which is empty."""
+    return FakeHdfs()
+
+
+@pytest.fixture
+def store(hdfs: FakeHdfs) -> FilterStore:
+    """Filters that are to be kept in its directory /filters."""
+    return FilterStore(hdfs, "/filters")
 
 
 @pytest.fixture(params=["fake", "real"])

@@ -8,8 +8,9 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from nncache.hadoop.errors import RemoteExceptionError
+from nncache.hadoop.errors import MalformedReplyError, RemoteExceptionError
 from nncache.hadoop.filestatus import FileStatus, FileType
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.paths import ancestors, name, parent
 from nncache.hadoop.remote_exception import RemoteException
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter
@@ -211,6 +212,22 @@ class FakeHdfs:
             return bool(gone)
 
         return await self._call("delete", path, act)
+
+
+class Naming(FakeHdfs):
+    """HDFS that names an RPC port, of the namespace that it serves by its own word; or none."""
+
+    def __init__(self, address: str, namespace: Namespace) -> None:
+        super().__init__()
+        self._address, self._namespace = address, namespace
+
+    async def rpc_side(self) -> tuple[str, NamespaceCheck]:
+        """Return what is named."""
+        if not self._address:
+            raise MalformedReplyError("no such bean")
+        check = NamespaceCheck("nn:9870", self._address)
+        check.said_over_http(self._namespace)
+        return self._address, check
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,9 +40,8 @@ async def test_what_is_planned_is_done(place: Place) -> None:
     assert await place.names() == [f"f{number:03}" for number in range(5)]
 
 
-async def test_a_bounded_number_is_under_way() -> None:
+async def test_a_bounded_number_is_under_way(hdfs: FakeHdfs) -> None:
     """No file of thousands is thousands of calls at once; and each filter costs few."""
-    hdfs = FakeHdfs()
     store, done = FilterStore(hdfs, PATH), Done()
     await carry_out(await planned(store, *ENTRIES), store, done)
     assert done.added == 100
@@ -51,9 +50,8 @@ async def test_a_bounded_number_is_under_way() -> None:
     assert len(hdfs.calls) <= 100 * 5 + 10 + AT_ONCE, "the first ones ask to whom belongs what they make"
 
 
-async def test_what_was_interrupted_is_gone_on_with() -> None:
+async def test_what_was_interrupted_is_gone_on_with(hdfs: FakeHdfs) -> None:
     """Nothing is there in half, and nothing is done twice."""
-    hdfs = FakeHdfs()
     store, done = FilterStore(hdfs, PATH), Done()
 
     async def fail(call: str, _: str) -> None:
@@ -97,10 +95,8 @@ async def test_what_somebody_else_has_removed_is_not_counted() -> None:
     assert done == Done()
 
 
-async def test_removals_come_last() -> None:
+async def test_removals_come_last(hdfs: FakeHdfs, store: FilterStore) -> None:
     """A path whose filter gets another name has one all the time."""
-    hdfs = FakeHdfs()
-    store = FilterStore(hdfs, PATH)
     await store.add(Filter("old", "/t/0/*", "ann"))
     hdfs.calls.clear()
     await carry_out(await planned(store, *ENTRIES[:3], prune=True), store, Done())

@@ -125,10 +125,8 @@ async def test_subscribers_come_and_go(place: Place) -> None:
     assert await place.store.deny("joe", ["eve"]) == ("eve",)
 
 
-async def test_what_makes_no_sense_touches_nothing() -> None:
+async def test_what_makes_no_sense_touches_nothing(hdfs: FakeHdfs, store: FilterStore) -> None:
     """Names are checked before they become paths."""
-    hdfs = FakeHdfs()
-    store = FilterStore(hdfs, PATH)
     for bad in ("..", ".tmp-1", "a/b", ""):
         for call in (store.get(bad), store.remove(bad), store.allow(bad, ["x"]), store.deny(bad, ["x"])):
             with pytest.raises(FilterError, match=r"^name: "):
@@ -224,9 +222,8 @@ async def test_a_cancelled_addition_leaves_nothing() -> None:
         assert hdfs.children(PATH) == []
 
 
-async def test_without_hdfs_a_draft_stays_that_nobody_reads() -> None:
+async def test_without_hdfs_a_draft_stays_that_nobody_reads(hdfs: FakeHdfs) -> None:
     """There is nobody to remove it; and whether the filter was added is told as not known."""
-    hdfs = FakeHdfs()
 
     async def die(call: str, path: str) -> None:
         if call in ("rename_to", "delete"):
@@ -242,9 +239,8 @@ async def test_without_hdfs_a_draft_stays_that_nobody_reads() -> None:
     assert (await store.list(), (await store.read_all()).broken) == ((), {})
 
 
-async def test_a_name_that_is_taken_meanwhile_is_refused() -> None:
+async def test_a_name_that_is_taken_meanwhile_is_refused(hdfs: FakeHdfs) -> None:
     """Also where the winner cannot be read, or is gone again."""
-    hdfs = FakeHdfs()
     other = Place(hdfs, PATH)
 
     async def overtake(call: str, path: str) -> None:
@@ -260,10 +256,8 @@ async def test_a_name_that_is_taken_meanwhile_is_refused() -> None:
     assert await hdfs_names() == ["joe"]
 
 
-async def test_an_owners_change_does_not_restore_a_removed_filter() -> None:
+async def test_an_owners_change_does_not_restore_a_removed_filter(hdfs: FakeHdfs, store: FilterStore) -> None:
     """A subscriber is added to what is there, never to what would have to be made."""
-    hdfs = FakeHdfs()
-    store = FilterStore(hdfs, PATH)
     await store.add(JOE)
 
     async def remove(call: str, path: str) -> None:
@@ -328,10 +322,8 @@ async def test_a_filter_changes_in_its_place(place: Place, by_hand: bool) -> Non
     assert await place.names() == ["joe"]
 
 
-async def test_a_change_of_the_glob_is_one_transaction() -> None:
+async def test_a_change_of_the_glob_is_one_transaction(hdfs: FakeHdfs, store: FilterStore) -> None:
     """No reader meets the filter without a glob, or none at all."""
-    hdfs = FakeHdfs()
-    store = FilterStore(hdfs, PATH)
     await Place(hdfs, PATH).put("joe", encode_definition(JOE), users=JOE.allowed_subscribers)
     seen = []
 
@@ -345,10 +337,8 @@ async def test_a_change_of_the_glob_is_one_transaction() -> None:
     assert seen == [JOE.path_glob, "/x"], "the attribute counts once the file is gone"
 
 
-async def test_where_attributes_are_refused_there_is_a_file() -> None:
+async def test_where_attributes_are_refused_there_is_a_file(hdfs: FakeHdfs, store: FilterStore) -> None:
     """As where dfs.namenode.xattrs.enabled is false, or the glob is too long for one."""
-    hdfs = FakeHdfs()
-    store = FilterStore(hdfs, PATH)
     hdfs.before = failing(refusal("IOException", "Support for XAttrs has been disabled"), "set_xattr")
     await store.add(JOE)
     assert f"{PATH}/joe/{DEFINITION}" in hdfs.nodes
@@ -367,10 +357,8 @@ async def test_a_refusal_that_is_no_lack_of_attributes_is_one() -> None:
         assert hdfs.children(PATH) == []
 
 
-async def test_new_subscribers_do_not_restore_a_removed_filter() -> None:
+async def test_new_subscribers_do_not_restore_a_removed_filter(hdfs: FakeHdfs, store: FilterStore) -> None:
     """Each is moved into the list that is there."""
-    hdfs = FakeHdfs()
-    store = FilterStore(hdfs, PATH)
     await store.add(JOE)
 
     async def remove(call: str, _: str) -> None:
@@ -391,10 +379,8 @@ async def test_the_longest_glob_finds_room(place: Place) -> None:
         assert (await place.store.get(called)).filter == longest
 
 
-async def test_old_drafts_are_swept() -> None:
+async def test_old_drafts_are_swept(hdfs: FakeHdfs, store: FilterStore) -> None:
     """Of commands that were killed; those of a command that may run now stay, and so does all else."""
-    hdfs = FakeHdfs()
-    store = FilterStore(hdfs, "/filters")
     now = 10 * DRAFT_AGE_S
     assert await store.sweep(now) == 0, "there is no directory yet"
     await store.add(JOE)

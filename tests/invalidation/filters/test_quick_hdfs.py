@@ -5,16 +5,16 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from nncache.hadoop.errors import MalformedReplyError, RemoteExceptionError
+from nncache.hadoop.errors import RemoteExceptionError
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
-from nncache.hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.remote_exception import Verdict
 from nncache.invalidation.errors import FilterAccessError, FilterExistsError
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.filters.quick_hdfs import HdfsWithRpc, QuickHdfs, quick
 from nncache.testbed import Cluster
-from tests.invalidation.filters.fake_hdfs import FakeHdfs
+from tests.invalidation.filters.fake_hdfs import Naming
 
 JOE = Filter("joe", "/user/joe/ä*", "joe", ("alice", "bob"))
 
@@ -55,22 +55,6 @@ async def test_refusals_are_those_of_webhdfs(cluster: Cluster, hdfs_directory: s
         assert caught.value.verdict is Verdict.FILE_NOT_FOUND
         with pytest.raises(FilterAccessError, match="only an administrator"):
             await FilterStore(hdfs, "/not-bobs").add(JOE)
-
-
-class Naming(FakeHdfs):
-    """HDFS that names an RPC port."""
-
-    def __init__(self, address: str, namespace: Namespace | None) -> None:
-        super().__init__()
-        self.place, self.namespace = address, namespace
-
-    async def rpc_side(self) -> tuple[str, NamespaceCheck]:
-        """Return what the test wants."""
-        if not self.place:
-            raise MalformedReplyError("no such bean")
-        check = NamespaceCheck("nn:9870", self.place)
-        check.said_over_http(self.namespace)
-        return self.place, check
 
 
 @pytest.mark.parametrize("address", ["", "127.0.0.1:1"])

@@ -4,17 +4,16 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from nncache.hadoop.errors import MalformedReplyError
 from nncache.hadoop.filestatus import FileStatus
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
-from nncache.hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter
 from nncache.invalidation.filters.hdfs_reader import FilterReader
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.filters.quick_hdfs import quick
 from nncache.invalidation.filters.read_ahead import WORTH_IT, ReadBefore, reading_ahead
 from nncache.testbed import Cluster
-from tests.invalidation.filters.fake_hdfs import FakeHdfs
+from tests.invalidation.filters.fake_hdfs import FakeHdfs, Naming
 
 PATH = "/filters"
 TIMEOUT_S = 15.0
@@ -35,22 +34,6 @@ class Counted(WebHdfs):
         """Return the extended attributes of a path."""
         self.reads += 1
         return await super().xattrs(path)
-
-
-class Naming(FakeHdfs):
-    """HDFS that names an RPC port, or none."""
-
-    def __init__(self, address: str) -> None:
-        super().__init__()
-        self._address = address
-
-    async def rpc_side(self) -> tuple[str, NamespaceCheck]:
-        """Return the port, of a namespace that is in no test."""
-        if not self._address:
-            raise MalformedReplyError("no such bean")
-        check = NamespaceCheck("nn:9870", self._address)
-        check.said_over_http(Namespace("CID", "BP"))
-        return self._address, check
 
 
 @pytest.fixture
@@ -109,7 +92,7 @@ async def test_a_user_who_may_not_read_is_told_so_as_before(
 @pytest.mark.parametrize("address", ["", "127.0.0.1:1"])
 async def test_without_rpc_each_is_asked(address: str) -> None:
     """Not named, or not reached."""
-    hdfs = Naming(address)
+    hdfs = Naming(address, Namespace("CID", "BP"))
     store = FilterStore(hdfs, PATH)
     for name in NAMES:
         await store.add(Filter(name, f"/user/{name}/*", "joe"))
@@ -119,7 +102,7 @@ async def test_without_rpc_each_is_asked(address: str) -> None:
 
 async def test_few_filters_are_worth_no_connection() -> None:
     """One fewer is asked over WebHDFS, without a question where RPC is."""
-    hdfs = Naming("127.0.0.1:1")
+    hdfs = Naming("127.0.0.1:1", Namespace("CID", "BP"))
     ahead = reading_ahead(hdfs, "joe", timeout_s=TIMEOUT_S)
     assert await ahead(PATH, NAMES[1:]) is hdfs
     assert await ahead(PATH, NAMES) is not hdfs

@@ -12,31 +12,27 @@ from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.virtual_time import clock
 
 
-async def test_a_new_filter_comes_on_an_idle_cluster_too(fake_cluster: FakeCluster) -> None:
+async def test_a_new_filter_comes_on_an_idle_cluster_too(followed: FakeCluster) -> None:
     """The set of filters has a watch of its own; no record is needed."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        await asyncio.sleep(1)
-        changed_at = clock()
-        fake_cluster.press.change_filters({"ann": "/ann/*"})
-        assert await fake_cluster.next_filters() == {"/ann/*"}
-        assert clock() - changed_at < 0.02
-        records = fake_cluster.stream.stats().records
-        assert records.filters == 1
-        assert list(records.filter_names.values()) == ["ann"], "for people, who know no id"
+    await asyncio.sleep(1)
+    changed_at = clock()
+    followed.press.change_filters({"ann": "/ann/*"})
+    assert await followed.next_filters() == {"/ann/*"}
+    assert clock() - changed_at < 0.02
+    records = followed.stream.stats().records
+    assert records.filters == 1
+    assert list(records.filter_names.values()) == ["ann"], "for people, who know no id"
 
 
-async def test_filters_newer_than_a_record_are_no_harm(fake_cluster: FakeCluster) -> None:
+async def test_filters_newer_than_a_record_are_no_harm(followed: FakeCluster) -> None:
     """Definitions read ahead of the records are in force early; the records before come all the same."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        fake_cluster.server.disconnect()
-        older = fake_cluster.unlink("/joe/a")
-        fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
-        newer = fake_cluster.unlink("/ann/a")
-        fake_cluster.server.connect()
-        assert await fake_cluster.next_changes() == (("/joe/a",), older)
-        assert await fake_cluster.next_changes() == (("/ann/a",), newer)
+    followed.server.disconnect()
+    older = followed.unlink("/joe/a")
+    followed.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
+    newer = followed.unlink("/ann/a")
+    followed.server.connect()
+    assert await followed.next_changes() == (("/joe/a",), older)
+    assert await followed.next_changes() == (("/ann/a",), newer)
 
 
 async def test_a_corrupt_definition_costs_its_filter_only(fake_cluster: FakeCluster) -> None:
@@ -72,24 +68,20 @@ async def test_that_all_definitions_are_hidden_is_for_an_administrator(fake_clus
 
 @pytest.mark.parametrize("data", [b"", b"1", b"two"])
 async def test_a_generation_that_goes_back_or_is_none_ends_the_life(
-    fake_cluster: FakeCluster, data: bytes
+    followed: FakeCluster, data: bytes
 ) -> None:
     """GapFlush: nobody knows which filters are in force."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        fake_cluster.press.put(ZNODES.filters, data)
-        with pytest.raises(MissingEventsError, match="generation"):
-            await fake_cluster.next_changes()
+    followed.press.put(ZNODES.filters, data)
+    with pytest.raises(MissingEventsError, match="generation"):
+        await followed.next_changes()
 
 
-async def test_a_record_of_filters_that_are_not_there_ends_the_life(fake_cluster: FakeCluster) -> None:
+async def test_a_record_of_filters_that_are_not_there_ends_the_life(followed: FakeCluster) -> None:
     """GapFlush: what it was matched by is not known."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        fake_cluster.press.generation = 9
-        fake_cluster.unlink("/joe/a")
-        with pytest.raises(MissingEventsError, match="of generation 9, there are only those of 2"):
-            await fake_cluster.next_changes()
+    followed.press.generation = 9
+    followed.unlink("/joe/a")
+    with pytest.raises(MissingEventsError, match="of generation 9, there are only those of 2"):
+        await followed.next_changes()
 
 
 async def test_without_filters_nothing_is_followed(fake_cluster: FakeCluster) -> None:

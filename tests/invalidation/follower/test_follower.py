@@ -12,18 +12,16 @@ from tests.invalidation.channel.fake_cluster import JOE, FakeCluster
 from tests.invalidation.virtual_time import clock
 
 
-async def test_a_change_takes_two_round_trips_after_its_watch(fake_cluster: FakeCluster) -> None:
+async def test_a_change_takes_two_round_trips_after_its_watch(followed: FakeCluster) -> None:
     """The value, and the record that it names: nothing else is waited for."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        fake_cluster.unlink("/joe/first")
-        await fake_cluster.next_changes()
-        await asyncio.sleep(0.3)
-        published_at = clock()
-        txid = fake_cluster.unlink("/joe/a", "/ann/b")
-        assert await fake_cluster.next_changes() == (("/joe/a",), txid)
-        round_trip = fake_cluster.server.latency_s
-        assert clock() - published_at == pytest.approx(2.5 * round_trip, abs=1e-4)
+    followed.unlink("/joe/first")
+    await followed.next_changes()
+    await asyncio.sleep(0.3)
+    published_at = clock()
+    txid = followed.unlink("/joe/a", "/ann/b")
+    assert await followed.next_changes() == (("/joe/a",), txid)
+    round_trip = followed.server.latency_s
+    assert clock() - published_at == pytest.approx(2.5 * round_trip, abs=1e-4)
 
 
 async def test_a_lost_connection_costs_nothing_but_time(fake_cluster: FakeCluster) -> None:
@@ -43,20 +41,18 @@ async def test_a_lost_connection_costs_nothing_but_time(fake_cluster: FakeCluste
     assert fake_cluster.stream.stats().session.sessions == 3
 
 
-async def test_a_connection_lost_under_any_read_is_survived(fake_cluster: FakeCluster) -> None:
+async def test_a_connection_lost_under_any_read_is_survived(followed: FakeCluster) -> None:
     """L4: at whatever moment it is lost, nothing is skipped and nothing comes twice."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        for step in range(60):
-            txids = [fake_cluster.unlink(f"/joe/{number}") for number in range(1 + step % 6)]
-            if step % 3 == 0:
-                fake_cluster.press.change_filters({"joe": "/joe/*", "more": f"/more{step}"})
-                txids.append(fake_cluster.unlink("/joe/x"))
-            await asyncio.sleep(0.0002 * step)
-            fake_cluster.server.disconnect(fake_cluster.session)
-            await asyncio.sleep(0.001)
-            fake_cluster.server.connect()
-            assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
+    for step in range(60):
+        txids = [followed.unlink(f"/joe/{number}") for number in range(1 + step % 6)]
+        if step % 3 == 0:
+            followed.press.change_filters({"joe": "/joe/*", "more": f"/more{step}"})
+            txids.append(followed.unlink("/joe/x"))
+        await asyncio.sleep(0.0002 * step)
+        followed.server.disconnect(followed.session)
+        await asyncio.sleep(0.001)
+        followed.server.connect()
+        assert [(await followed.next_changes())[1] for _ in txids] == txids
 
 
 async def test_a_tree_made_again_ends_a_stream_without_records(fake_cluster: FakeCluster) -> None:
@@ -89,17 +85,15 @@ async def test_a_cancelled_wait_has_lost_nothing(fake_cluster: FakeCluster) -> N
         assert seen == txids
 
 
-async def test_a_notification_that_is_lost_delays_by_half_a_second(fake_cluster: FakeCluster) -> None:
+async def test_a_notification_that_is_lost_delays_by_half_a_second(followed: FakeCluster) -> None:
     """Nothing is concluded from the absence of a notification while coverage is waited for."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        await asyncio.sleep(1)
-        fake_cluster.server.forget_watches(fake_cluster.session)
-        unlinked_at = clock()
-        fake_cluster.unlink("/joe/a")
-        fake_cluster.pool.probe()
-        await fake_cluster.next_covered(unlinked_at)
-        assert clock() - unlinked_at < 0.53
+    await asyncio.sleep(1)
+    followed.server.forget_watches(followed.session)
+    unlinked_at = clock()
+    followed.unlink("/joe/a")
+    followed.pool.probe()
+    await followed.next_covered(unlinked_at)
+    assert clock() - unlinked_at < 0.53
 
 
 async def test_a_reader_that_does_not_come_is_not_read_for_without_end(fake_cluster: FakeCluster) -> None:
@@ -113,35 +107,33 @@ async def test_a_reader_that_does_not_come_is_not_read_for_without_end(fake_clus
         assert [(await fake_cluster.next_changes())[1] for _ in txids] == txids
 
 
-async def test_a_partly_read_record_is_applied_as_a_whole(fake_cluster: FakeCluster) -> None:
+async def test_a_partly_read_record_is_applied_as_a_whole(followed: FakeCluster) -> None:
     """GapFlush: the publisher of a ZooKeeper that was put back says in one record what it had said in two.
 
     What it merged bears an early number. What ended a two-step write then must not end one that began since.
     """
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        earlier = copy.deepcopy((fake_cluster.server.tree, fake_cluster.press.state))
-        fake_cluster.unlink("/joe/a")
-        assert await fake_cluster.next_changes() == (("/joe/a",), 11)
-        fake_cluster.server.disconnect(fake_cluster.session)
-        fake_cluster.server.tree, fake_cluster.press.state = earlier
-        merged = (
+    earlier = copy.deepcopy((followed.server.tree, followed.press.state))
+    followed.unlink("/joe/a")
+    assert await followed.next_changes() == (("/joe/a",), 11)
+    followed.server.disconnect(followed.session)
+    followed.server.tree, followed.press.state = earlier
+    merged = (
+        (11, Vanished("/joe")),
+        (11, Opened("/joe/f")),
+        (11, Closed("/joe/f")),
+        (12, Closed("/joe/g")),
+    )
+    followed.press.commit(*followed.press.cache_record(Stale(merged), 12))
+    followed.server.connect()
+    assert await followed.next_of(Changes) == Changes(
+        (
             (11, Vanished("/joe")),
-            (11, Opened("/joe/f")),
-            (11, Closed("/joe/f")),
+            (11, Touched("/joe/f")),
+            (11, Touched("/joe/f")),
             (12, Closed("/joe/g")),
-        )
-        fake_cluster.press.commit(*fake_cluster.press.cache_record(Stale(merged), 12))
-        fake_cluster.server.connect()
-        assert await fake_cluster.next_of(Changes) == Changes(
-            (
-                (11, Vanished("/joe")),
-                (11, Touched("/joe/f")),
-                (11, Touched("/joe/f")),
-                (12, Closed("/joe/g")),
-            ),
-            12,
-        )
+        ),
+        12,
+    )
 
 
 async def test_filters_are_read_anew_over_another_connection(fake_cluster: FakeCluster) -> None:

@@ -13,20 +13,18 @@ from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.virtual_time import clock
 
 
-async def test_an_idle_cluster_is_covered_without_any_record(fake_cluster: FakeCluster) -> None:
+async def test_an_idle_cluster_is_covered_without_any_record(followed: FakeCluster) -> None:
     """Bounded: each probe covers, also while ZooKeeper is away."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        for _ in range(3):
-            await asyncio.sleep(1)
-            asked_at = clock()
-            fake_cluster.pool.probe()
-            assert (await fake_cluster.next_covered(asked_at)).txid == 10
-        fake_cluster.server.disconnect()
-        await asyncio.sleep(10)
+    for _ in range(3):
+        await asyncio.sleep(1)
         asked_at = clock()
-        fake_cluster.pool.probe()
-        assert (await fake_cluster.next_covered(asked_at)).txid == 10
+        followed.pool.probe()
+        assert (await followed.next_covered(asked_at)).txid == 10
+    followed.server.disconnect()
+    await asyncio.sleep(10)
+    asked_at = clock()
+    followed.pool.probe()
+    assert (await followed.next_covered(asked_at)).txid == 10
 
 
 async def test_a_steady_flow_keeps_no_coverage_back(fake_cluster: FakeCluster) -> None:
@@ -93,23 +91,21 @@ async def test_only_a_lasting_want_of_word_of_the_log_counts() -> None:
         await probe(1)
 
 
-async def test_who_waits_for_coverage_is_probed_for(fake_cluster: FakeCluster) -> None:
+async def test_who_waits_for_coverage_is_probed_for(followed: FakeCluster) -> None:
     """At once, but not more often than every PROBE_SPACING_S; a request in between is granted a little later."""
-    async with fake_cluster.stream:
-        await fake_cluster.next_covered(0)
-        await asyncio.sleep(1)
-        before = len(fake_cluster.pool.suspicions)
-        for _ in range(20):
-            await asyncio.sleep(0.001)
-            asked_at = clock()
-            fake_cluster.stream.request_probe()
-            await fake_cluster.next_covered(asked_at)
-            assert clock() - asked_at < 0.06
-        assert len(fake_cluster.pool.suspicions) - before <= 20
-        for _ in range(1000):
-            fake_cluster.stream.request_probe()
-            await asyncio.sleep(0.001)
-        assert len(fake_cluster.pool.suspicions) - before <= 42
+    await asyncio.sleep(1)
+    before = len(followed.pool.suspicions)
+    for _ in range(20):
+        await asyncio.sleep(0.001)
+        asked_at = clock()
+        followed.stream.request_probe()
+        await followed.next_covered(asked_at)
+        assert clock() - asked_at < 0.06
+    assert len(followed.pool.suspicions) - before <= 20
+    for _ in range(1000):
+        followed.stream.request_probe()
+        await asyncio.sleep(0.001)
+    assert len(followed.pool.suspicions) - before <= 42
 
 
 async def test_an_rpc_connection_to_another_namespace_ends_the_life(fake_cluster: FakeCluster) -> None:

@@ -19,6 +19,12 @@ def quorum(*, after: int = 10, epochs: tuple[int, ...] = (1, 1, 1)) -> JournalQu
     return made
 
 
+@pytest.fixture
+def one() -> JournalQuorum:
+    """Return one of three JournalNodes, after transaction 10."""
+    return quorum()
+
+
 def answer(
     to: JournalQuorum, name: str, *edits: Shown, asked_at: float = NOW, is_whole: bool = True
 ) -> Found:
@@ -32,40 +38,35 @@ def discontinued(outcome: Discontinued | None) -> Discontinued:
     return outcome
 
 
-def test_a_majority_that_shows_the_same_bytes_decides() -> None:
+def test_a_majority_that_shows_the_same_bytes_decides(one: JournalQuorum) -> None:
     """The position moves over what a majority of all that are configured shows."""
-    one = quorum()
     assert answer(one, "jn1", shown(11), shown(12)) == Found((shown(11), shown(12)), ())
     assert answer(one, "jn2", shown(11)) == Found((), (shown(11),))
     assert one.next_txid == 12
     assert answer(one, "jn3", shown(11), shown(12)) == Found((), (shown(12),))
 
 
-def test_the_same_bytes_in_another_layout_are_others() -> None:
+def test_the_same_bytes_in_another_layout_are_others(one: JournalQuorum) -> None:
     """Bytes mean something else in another layout."""
-    one = quorum()
     answer(one, "jn1", shown(11, layout_version=-66))
     assert not answer(one, "jn2", shown(11, layout_version=-67)).durable
 
 
-def test_what_is_shown_again_was_seen_before() -> None:
+def test_what_is_shown_again_was_seen_before(one: JournalQuorum) -> None:
     """Each version of a transaction is seen once."""
-    one = quorum()
     assert answer(one, "jn1", shown(11)).seen == (shown(11),)
     assert answer(one, "jn1", shown(11)).seen == ()
 
 
-def test_a_late_answer_does_not_bring_back_what_was_decided() -> None:
+def test_a_late_answer_does_not_bring_back_what_was_decided(one: JournalQuorum) -> None:
     """What is before the position is in the log as it was taken."""
-    one = quorum()
     answer(one, "jn1", shown(11))
     answer(one, "jn2", shown(11))
     assert answer(one, "jn3", shown(11, "old")) == Found((), ())
 
 
-def test_one_that_lags_is_fresh_in_sight_and_not_in_the_log() -> None:
+def test_one_that_lags_is_fresh_in_sight_and_not_in_the_log(one: JournalQuorum) -> None:
     """In the log it is as soon as the position reaches what was shown at that moment."""
-    one = quorum()
     answer(one, "jn1", shown(11), asked_at=101.0)
     answer(one, "jn2", asked_at=102.0)
     assert one.fresh_as_of == 101.0
@@ -74,9 +75,8 @@ def test_one_that_lags_is_fresh_in_sight_and_not_in_the_log() -> None:
     assert one.durable_as_of() == 101.0
 
 
-def test_an_error_takes_the_answer_back() -> None:
+def test_an_error_takes_the_answer_back(one: JournalQuorum) -> None:
     """One that gives no answer that counts does not belong to the majority."""
-    one = quorum()
     answer(one, "jn1")
     answer(one, "jn2")
     assert (one.counting, one.is_quorate) == (("jn1", "jn2"), True)
@@ -114,18 +114,16 @@ def test_nothing_counts_before_the_epoch_is_known() -> None:
     assert one.counting == ()
 
 
-def test_the_epoch_is_asked_for_at_intervals_and_after_an_error() -> None:
+def test_the_epoch_is_asked_for_at_intervals_and_after_an_error(one: JournalQuorum) -> None:
     """After an error the connection can lead to another process."""
-    one = quorum()
     assert not one.needs_epoch("jn1", NOW + 0.5, 1.0)
     assert one.needs_epoch("jn1", NOW + 1.0, 1.0)
     one.failed("jn2")
     assert one.needs_epoch("jn2", NOW, 1.0)
 
 
-def test_a_segment_is_fresh_once_its_epoch_is_known() -> None:
+def test_a_segment_is_fresh_once_its_epoch_is_known(one: JournalQuorum) -> None:
     """Each NameNode that becomes active begins a segment: a majority is asked for its epoch after that."""
-    one = quorum()
     segment = shown(11, opcode=START_LOG_SEGMENT)
     for name in THREE:
         answer(one, name, segment, asked_at=101.0)
@@ -138,9 +136,8 @@ def test_a_segment_is_fresh_once_its_epoch_is_known() -> None:
     assert one.fresh_as_of == 101.0
 
 
-def test_too_few_caches_end_the_run() -> None:
+def test_too_few_caches_end_the_run(one: JournalQuorum) -> None:
     """What comes next cannot be decided any more."""
-    one = quorum()
     assert one.missed("jn1") is None
     answer(one, "jn2", shown(11))
     end = discontinued(one.missed("jn3"))
@@ -150,17 +147,15 @@ def test_too_few_caches_end_the_run() -> None:
     )
 
 
-def test_a_cache_that_has_it_again_counts_again() -> None:
+def test_a_cache_that_has_it_again_counts_again(one: JournalQuorum) -> None:
     """Such as when others have moved the position on."""
-    one = quorum()
     one.missed("jn1")
     answer(one, "jn1")
     assert one.missed("jn2") is None
 
 
-def test_what_is_in_no_cache_is_known_of_one_position_only() -> None:
+def test_what_is_in_no_cache_is_known_of_one_position_only(one: JournalQuorum) -> None:
     """It may be in the caches where the position has come to meanwhile."""
-    one = quorum()
     one.missed("jn1")
     answer(one, "jn2", shown(11))
     answer(one, "jn3", shown(11))
@@ -168,9 +163,8 @@ def test_what_is_in_no_cache_is_known_of_one_position_only() -> None:
     assert one.missed("jn2") is None
 
 
-def test_finalized_segments_move_the_position() -> None:
+def test_finalized_segments_move_the_position(one: JournalQuorum) -> None:
     """What they hold is in the log; what was seen before is not seen again, and another version is discarded."""
-    one = quorum()
     answer(one, "jn1", shown(11), shown(12, "other"))
     one.missed("jn2")
     final = (shown(10), shown(11), shown(12), shown(13))

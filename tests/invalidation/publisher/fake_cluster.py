@@ -187,6 +187,13 @@ class FakeCluster:
             finally:
                 running.cancel()
 
+    @asynccontextmanager
+    async def publishing(self) -> AsyncIterator[FakeProcess]:
+        """Run one, and have filter f on /f in force."""
+        async with self.publisher() as process:
+            await self.with_filter()
+            yield process
+
     async def with_filter(self, name: str = "f", glob: str = "/f") -> None:
         """Add a filter and wait until it is in force."""
         self.filters.put(name, glob)

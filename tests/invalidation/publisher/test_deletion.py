@@ -120,8 +120,7 @@ async def test_hidden_znodes_cost_the_filters_of_their_names(
 ) -> None:
     """In the place of definitions and streams: all others are published, and change; it is logged once."""
     caplog.set_level(logging.WARNING)
-    async with on.publisher() as process:
-        await on.with_filter("f", "/f")
+    async with on.publishing() as process:
         await hide(on, *TAKEN)
         await asyncio.sleep(2 * LOOK_S)  # one look finds them planted and ends the run
         failed = process.publisher.stats().runs_failed
@@ -150,7 +149,7 @@ async def test_hidden_znodes_cost_the_filters_of_their_names(
 async def test_a_beginning_passes_them_over(on: FakeCluster) -> None:
     """Also records of others; after it they are known, and no look takes them for planted just now."""
     async with on.publisher():
-        await on.with_filter("f", "/f")
+        await on.with_filter()
     await hide(on, *TAKEN, f"{ZNODES.cache}/notes")
     await on.outsider.commit([SetData(ZNODES.cache, b"void")])
     async with on.publisher() as process:
@@ -162,8 +161,7 @@ async def test_a_beginning_passes_them_over(on: FakeCluster) -> None:
 
 async def test_a_damaged_filter_that_cannot_restart_is_out_of_force(on: FakeCluster) -> None:
     """There is no stream for its events, and that is no reason to publish nothing."""
-    async with on.publisher():
-        await on.with_filter("f", "/f")
+    async with on.publishing():
         await on.with_filter("g", "/g")
     await on.outsider.commit([SetData(ZNODES.stream("f"), b"x")])
     await hide(on, f"{ZNODES.stream('f')}/else")
@@ -175,8 +173,7 @@ async def test_a_damaged_filter_that_cannot_restart_is_out_of_force(on: FakeClus
 
 async def test_a_filter_in_force_that_is_hidden_goes_out_of_force(on: FakeCluster) -> None:
     """P3: caches that have read it are told to look again, and find it refused."""
-    async with on.publisher() as process:
-        await on.with_filter("f", "/f")
+    async with on.publishing() as process:
         await on.with_filter("g", "/g")
         path, known = ZNODES.definition("f"), on.generation()
         await on.outsider.commit([Create(f"{path}/below", b"")])
@@ -189,8 +186,7 @@ async def test_a_filter_in_force_that_is_hidden_goes_out_of_force(on: FakeCluste
 
 async def test_a_definition_that_can_be_read_is_emptied(on: FakeCluster) -> None:
     """Bounded: proxies would take it for one whose changes are told."""
-    async with on.publisher() as process:
-        await on.with_filter("f", "/f")
+    async with on.publishing() as process:
         path = ZNODES.definition("planted")
         data = encode_published_filter(published("planted", "/p", since_txid=3))
         await on.outsider.commit([Create(path, data)])

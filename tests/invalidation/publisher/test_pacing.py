@@ -30,12 +30,18 @@ from nncache.invalidation.publisher.settings import PublisherSettings
 REREAD_S = 600.0
 
 
-def pacer(now: float = 0.0, *, reread_s: float = REREAD_S) -> FilterPacer:
+def pacer() -> FilterPacer:
     """Return one that has read all just so long ago that nothing is left of that."""
-    made = FilterPacer(reread_s)
-    assert made.take(now - CALM_S) == (ALL,)
-    made.read((ALL,), now - CALM_S, ())
+    made = FilterPacer(REREAD_S)
+    assert made.take(-CALM_S) == (ALL,)
+    made.read((ALL,), -CALM_S, ())
     return made
+
+
+@pytest.fixture(name="made")
+def made_() -> FilterPacer:
+    """Return such a one."""
+    return pacer()
 
 
 def readings(made: FilterPacer, until: float, *names: str, every_s: float) -> list[tuple[float, str]]:
@@ -61,9 +67,8 @@ def test_all_are_read_first_and_then_seldom() -> None:
     assert made.due_at() == 5.0 + REREAD_S, "what was touched before is among all"
 
 
-def test_a_change_after_quiet_is_due_at_once_and_alone() -> None:
+def test_a_change_after_quiet_is_due_at_once_and_alone(made: FilterPacer) -> None:
     """It costs the reading of that filter; touched twice it is read once."""
-    made = pacer()
     assert made.invalidate(["f"])
     assert not made.invalidate(["f"])
     assert made.due_at() <= 0.0
@@ -73,9 +78,8 @@ def test_a_change_after_quiet_is_due_at_once_and_alone() -> None:
     assert made.due_at() == REREAD_S - CALM_S
 
 
-def test_a_touch_while_it_is_read_counts() -> None:
+def test_a_touch_while_it_is_read_counts(made: FilterPacer) -> None:
     """F2: the reading may have seen what was before it."""
-    made = pacer()
     made.invalidate(["f"])
     taken = made.take(0.0)
     made.invalidate(["f"])
@@ -84,9 +88,8 @@ def test_a_touch_while_it_is_read_counts() -> None:
     assert made.take(MIN_PAUSE_S) == ("f",)
 
 
-def test_what_could_not_be_read_stays_touched() -> None:
+def test_what_could_not_be_read_stays_touched(made: FilterPacer) -> None:
     """F2: one name, or all."""
-    made = pacer()
     made.invalidate(["f"])
     made.failed(made.take(0.0), 0.0)
     assert made.due_at() == MIN_PAUSE_S
@@ -96,9 +99,8 @@ def test_what_could_not_be_read_stays_touched() -> None:
     assert made.take(0.0) == (ALL,)
 
 
-def test_what_could_not_be_read_gives_way() -> None:
+def test_what_could_not_be_read_gives_way(made: FilterPacer) -> None:
     """It may be why the others beside it could not be read."""
-    made = pacer()
     names = [f"f{number}" for number in range(AT_ONCE)]
     made.invalidate(names)
     made.failed(made.take(0.0), 0.0)
@@ -106,9 +108,8 @@ def test_what_could_not_be_read_gives_way() -> None:
     assert made.take(CALM_S / 2)[0] == "g"
 
 
-def test_one_that_keeps_changing_is_read_less_and_less_often() -> None:
+def test_one_that_keeps_changing_is_read_less_and_less_often(made: FilterPacer) -> None:
     """And delays nobody else: another one is read at once."""
-    made = pacer()
     found = [now for now, _ in readings(made, 300.0, "f", every_s=0.1)]
     pauses = [after - before for before, after in pairwise(found)]
     assert pauses[:4] == pytest.approx([0.2, 0.4, 0.8, 1.6], abs=0.11)
@@ -131,9 +132,8 @@ def test_whose_pause_has_become_the_longest_is_said_once() -> None:
     assert slowed == [("f",)]
 
 
-def test_after_a_calm_time_it_is_as_at_first() -> None:
+def test_after_a_calm_time_it_is_as_at_first(made: FilterPacer) -> None:
     """And nothing is remembered of it."""
-    made = pacer()
     last_at, _ = readings(made, 100.0, "f", every_s=0.1)[-1]
     made.take(last_at + MAX_PAUSE_S)
     made.read(("f",), last_at + MAX_PAUSE_S, ())
@@ -165,9 +165,8 @@ def test_no_toggling_brings_more_readings_than_the_bound(
         assert sum(start <= each < start + calm_s for each in found) <= bound
 
 
-def test_all_owners_together_are_bounded_and_each_gets_a_turn() -> None:
+def test_all_owners_together_are_bounded_and_each_gets_a_turn(made: FilterPacer) -> None:
     """However many filters keep changing: so many a reading, and a pause between readings."""
-    made = pacer()
     names = [f"f{number}" for number in range(301)]
     found = readings(made, 60.0, *names, every_s=0.1)
     assert len(found) <= 60 / 2.0 * AT_ONCE + 5 * AT_ONCE
@@ -176,9 +175,8 @@ def test_all_owners_together_are_bounded_and_each_gets_a_turn() -> None:
     assert max(sum(now == each for now, _ in found) for each in rounds) == AT_ONCE
 
 
-def test_a_calm_one_comes_before_all_that_keep_changing() -> None:
+def test_a_calm_one_comes_before_all_that_keep_changing(made: FilterPacer) -> None:
     """Its owner does not wait for theirs."""
-    made = pacer()
     names = [f"f{number}" for number in range(2 * AT_ONCE)]
     readings(made, 30.0, *names, every_s=0.1)
     made.invalidate([*names, "g"])
@@ -216,9 +214,8 @@ def test_new_names_delay_no_known_filter_by_more_than_a_round() -> None:
         assert max(found) <= MAX_ROUND_S + 0.1
 
 
-def test_a_new_name_waits_for_those_before_it() -> None:
+def test_a_new_name_waits_for_those_before_it(made: FilterPacer) -> None:
     """And for none that came later."""
-    made = pacer()
     made.invalidate(f"before{number}" for number in range(NEW_AT_ONCE))
     made.invalidate(["g"])
     made.invalidate(f"after{number}" for number in range(NEW_AT_ONCE))
@@ -231,18 +228,16 @@ def test_a_new_name_waits_for_those_before_it() -> None:
     assert [names[0] for names in taken] == ["before0", "g", f"after{NEW_AT_ONCE - 1}"]
 
 
-def test_what_was_broken_and_is_not_touched_comes_last() -> None:
+def test_what_was_broken_and_is_not_touched_comes_last(made: FilterPacer) -> None:
     """Nobody waits for it."""
-    made = pacer()
     made.invalidate(["broken"])
     made.read(made.take(0.0), 0.0, ("broken",))
     made.invalidate(["g"])
     assert made.take(2 * CALM_S) == ("g", "broken")
 
 
-def test_while_all_wait_to_be_read_no_single_one_is() -> None:
+def test_while_all_wait_to_be_read_no_single_one_is(made: FilterPacer) -> None:
     """F3: what is known of the others would be lost."""
-    made = pacer()
     made.forget()
     made.read(made.take(0.0), 0.0, ())
     made.forget()
@@ -271,9 +266,8 @@ def test_a_broken_one_is_read_again_less_and_less_often() -> None:
     assert made.due_at() > now + CALM_S + RETRY_S, "mended"
 
 
-def test_one_that_all_readings_find_broken_is_read_again() -> None:
+def test_one_that_all_readings_find_broken_is_read_again(made: FilterPacer) -> None:
     """It was not touched before; once it is gone there is nothing to read."""
-    made = pacer()
     made.forget()
     made.read(made.take(0.0), 0.0, ("f",))
     assert made.due_at() == RETRY_S
@@ -281,9 +275,8 @@ def test_one_that_all_readings_find_broken_is_read_again() -> None:
     assert made.due_at() == REREAD_S
 
 
-def test_a_broken_one_that_is_not_remembered_is_none_of_all() -> None:
+def test_a_broken_one_that_is_not_remembered_is_none_of_all(made: FilterPacer) -> None:
     """All are read again after `reread_s`, not as soon and as often as one that is broken."""
-    made = pacer()
     names = {f"f{number}" for number in range(MAX_PACED)}
     made.invalidate([*names, "one more"])
     now = 0.0
@@ -302,18 +295,16 @@ def test_a_broken_one_that_is_not_remembered_is_none_of_all() -> None:
     assert made.due_at() == now + REREAD_S
 
 
-def test_too_many_to_remember_are_all() -> None:
+def test_too_many_to_remember_are_all(made: FilterPacer) -> None:
     """Bounded in memory."""
-    made = pacer()
     made.invalidate(f"f{number}" for number in range(MAX_PACED))
     assert made.take(0.0) != (ALL,)
     made.invalidate(["one more"])
     assert made.take(0.0) == (ALL,)
 
 
-def test_new_names_are_read_together_after_known_ones() -> None:
+def test_new_names_are_read_together_after_known_ones(made: FilterPacer) -> None:
     """A file of thousands of filters is in force within a few readings; known ones are bounded as ever."""
-    made = pacer()
     known = [f"known{number}" for number in range(2 * AT_ONCE)]
     made.invalidate(f"new{number}" for number in range(NEW_AT_ONCE + 1))
     made.invalidate(known)
@@ -325,9 +316,8 @@ def test_new_names_are_read_together_after_known_ones() -> None:
     assert made.take(now, known) == (*known[AT_ONCE:], f"new{NEW_AT_ONCE}")
 
 
-def test_a_new_name_that_keeps_changing_is_new_no_more() -> None:
+def test_a_new_name_that_keeps_changing_is_new_no_more(made: FilterPacer) -> None:
     """Whether it is a filter or not, it is among those that are bounded."""
-    made = pacer()
     names = [f"new{number}" for number in range(2 * AT_ONCE)]
     made.invalidate(names)
     assert len(made.take(0.0)) == 2 * AT_ONCE

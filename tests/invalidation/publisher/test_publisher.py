@@ -27,8 +27,7 @@ from tests.invalidation.virtual_time import clock, until
 
 async def test_a_change_is_published_within_milliseconds(on: FakeCluster) -> None:
     """After a quiet time: the poll's interval, and one multi."""
-    async with on.publisher() as process:
-        await on.with_filter()
+    async with on.publishing() as process:
         for _ in range(20):
             await asyncio.sleep(1.234)
             writes, changed_at = on.zookeeper.writes, clock()
@@ -46,8 +45,7 @@ async def test_a_change_is_published_within_milliseconds(on: FakeCluster) -> Non
 
 async def test_an_idle_publisher_writes_nothing(on: FakeCluster) -> None:
     """And asks ZooKeeper next to nothing."""
-    async with on.publisher() as process:
-        await on.with_filter()
+    async with on.publishing() as process:
         await asyncio.sleep(1)
         writes, calls = on.zookeeper.writes, process.session.stats().calls
         await asyncio.sleep(600)
@@ -139,8 +137,7 @@ async def test_a_second_publisher_takes_over(on: FakeCluster) -> None:
 
 async def test_zookeeper_may_be_away_for_minutes(on: FakeCluster, caplog: pytest.LogCaptureFixture) -> None:
     """Afterwards everything is published, in order; the readiness page and the log say what is wrong meanwhile."""
-    async with on.publisher() as process:
-        await on.with_filter()
+    async with on.publishing() as process:
         on.zookeeper.disconnect()
         txids = []
         for _ in range(300):
@@ -162,8 +159,7 @@ async def test_another_active_namenode_is_no_gap(away: str) -> None:
     on = fake_cluster(FakeNameNode("nn2", active=False))
     old, new = on.namenodes
     new.log = old.log
-    async with on.publisher() as process:
-        await on.with_filter()
+    async with on.publishing() as process:
         txids = [on.namenode.unlink("/f")]
         await asyncio.sleep(0.005)
         txids.append(on.namenode.unlink("/f"))
@@ -204,8 +200,7 @@ async def test_who_may_not_read_the_edits_says_so_and_lets_others_try(
 
 async def test_who_cannot_publish_lets_others_try(on: FakeCluster) -> None:
     """A host that alone does not reach the NameNode gives the place up in time, but not for a moment's outage."""
-    async with on.publisher() as process:
-        await on.with_filter()
+    async with on.publishing() as process:
         on.namenode.answers_jmx = on.namenode.is_reachable = False
         on.namenode.cut()
         on.pool.probe()
@@ -276,8 +271,7 @@ async def test_a_fault_of_ours_is_logged_and_survived(
         raise ZeroDivisionError
 
     caplog.set_level(logging.ERROR)
-    async with on.publisher() as process:
-        await on.with_filter()
+    async with on.publishing() as process:
         on.namenode.during_call = fail
         await until(lambda: process.publisher.stats().runs_failed == 1)
         await until(lambda: process.publisher.situation() == "")

@@ -89,8 +89,7 @@ def open_all(tree: FakeTree) -> dict[str, Acl]:
 async def test_a_publisher_repairs_opened_acls_at_its_start(caplog: pytest.LogCaptureFixture) -> None:
     """Everything, records too; so it does with the tree of a release that knew no ACLs."""
     on = protected_cluster()
-    async with on.publisher():
-        await on.with_filter("f", "/f")
+    async with on.publishing():
         on.namenode.unlink("/f")
         await on.published()
     before = open_all(on.zookeeper.tree)
@@ -105,8 +104,7 @@ async def test_a_publisher_repairs_opened_acls_at_its_start(caplog: pytest.LogCa
 
 async def test_a_login_closes_a_tree_made_without_one(on: FakeCluster) -> None:
     """And what subscribers could read they still can."""
-    async with on.publisher():
-        await on.with_filter("f", "/f")
+    async with on.publishing():
         on.namenode.unlink("/f")
         await on.published()
     assert is_same(on.zookeeper.tree.acl(ZNODES.stream("f")).acl, OPEN)
@@ -127,8 +125,7 @@ async def test_a_login_closes_a_tree_made_without_one(on: FakeCluster) -> None:
 async def test_a_presence_whose_acl_was_set_says_nothing_about_us() -> None:
     """Else whoever an administrator lets in there would be let in everywhere."""
     on = protected_cluster()
-    async with on.publisher() as process:
-        await on.with_filter("f", "/f")
+    async with on.publishing() as process:
         on.zookeeper.tree.set_acl(ZNODES.publisher, OPEN, ANY_VERSION)
         on.zookeeper.lose_next_commit(after=False)  # the run ends, the presence stays
         on.namenode.unlink("/f")
@@ -162,8 +159,7 @@ async def test_changed_subscribers_hold_at_every_znode_within_a_second(
                 found.add(False)
         return found
 
-    async with on.publisher() as process:
-        await on.with_filter("f", "/f")
+    async with on.publishing() as process:
         for _ in range(5):
             on.namenode.unlink("/f")
             await on.published()
@@ -212,8 +208,7 @@ async def test_no_znode_is_ever_open_to_strangers() -> None:
     """Filters come, change and go, records are trimmed, streams begin again; nothing is readable meanwhile."""
     on = protected_cluster()
     stranger = on.zookeeper.session(frozenset({("sasl", "eve"), ("digest", "eve:x")}))
-    async with on.publisher() as process:
-        await on.with_filter("f", "/f")
+    async with on.publishing() as process:
         on.filters.put("f", "/f", allowed=("ann",))
         for number in range(12):
             on.namenode.unlink("/f")

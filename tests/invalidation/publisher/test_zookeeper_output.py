@@ -38,10 +38,12 @@ class Fixture:
         self.zookeeper = FakeZooKeeper(clock)
         self.outsider = self.zookeeper.session()
 
-    def output(self, session: FakeSession | None = None) -> ZooKeeperInotifyEventOutputStream:
+    def output(
+        self, session: FakeSession | None = None, nameservice: str = "ns1"
+    ) -> ZooKeeperInotifyEventOutputStream:
         """Return an output of a process of its own."""
         setup = OutputSetup(
-            nameservice="ns1",
+            nameservice=nameservice,
             publisher=PublisherSettings(max_records_per_filter=4),
             zookeeper=ZooKeeperSettings(),
             clock=clock,
@@ -193,14 +195,18 @@ async def test_a_crash_while_all_begins_anew_is_found(on: Fixture) -> None:
         assert state.txid == (10 if last == 0 else None), last
 
 
-class CrashingSession(FakeSession):
-    """A session whose process dies before one of its commits."""
-
-    commits_left = 1000
+class Connected(FakeSession):
+    """A session that is there at once."""
 
     def __init__(self, server: FakeZooKeeper) -> None:
         super().__init__(server)
         self.connect(1)
+
+
+class CrashingSession(Connected):
+    """A session whose process dies before one of its commits."""
+
+    commits_left = 1000
 
     async def commit(self, operations: Sequence[Operation]) -> None:
         """Carry out a transaction, while it lives."""
@@ -283,14 +289,10 @@ async def test_the_writing_of_others_is_noticed(on: Fixture, damage: Operation) 
         assert clock() - damaged_at < LOOK_S + 0.1
 
 
-class SlowSession(FakeSession):
+class SlowSession(Connected):
     """A session whose commits after the first few take so long that a look falls between them."""
 
     quick = 1000
-
-    def __init__(self, server: FakeZooKeeper) -> None:
-        super().__init__(server)
-        self.connect(1)
 
     async def commit(self, operations: Sequence[Operation]) -> None:
         """Carry out a transaction."""
@@ -370,24 +372,16 @@ async def test_a_record_with_hidden_children_stays(
     assert len(said) == 2, "once for each process"
 
 
-def output(zookeeper: FakeZooKeeper, nameservice: str) -> ZooKeeperInotifyEventOutputStream:
-    """Return an output of a process of its own."""
-    setup = OutputSetup(
-        nameservice=nameservice, publisher=PublisherSettings(), zookeeper=ZooKeeperSettings(), clock=clock
-    )
-    return ZooKeeperInotifyEventOutputStream(setup, zookeeper.session())
-
-
-async def test_a_new_nameservice_beside_others_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_new_nameservice_beside_others_is_told_once(
+    on: Fixture, caplog: pytest.LogCaptureFixture
+) -> None:
     """It is taken all the same: it may be meant. The log lists those that there were."""
-    zookeeper = FakeZooKeeper(clock)
-    await output(zookeeper, "ns1").open(US, "BP-1")
+    await on.output().open(US, POOL)
     assert caplog.messages == []
-    outsider = zookeeper.session()
-    await outsider.commit([Create("/HDFSInotifyRoot/.x", b""), Create("/HDFSInotifyRoot/prod", b"BP-2")])
-    await outsider.ensure("/HDFSInotifyRoot/quota")
+    await on.outsider.commit([Create("/HDFSInotifyRoot/.x", b""), Create("/HDFSInotifyRoot/prod", b"BP-2")])
+    await on.outsider.ensure("/HDFSInotifyRoot/quota")
     for _ in range(2):
-        await output(zookeeper, "nsl").open(US, "BP-1")
+        await on.output(nameservice="nsl").open(US, POOL)
     (line,) = caplog.messages
     assert line.startswith(
         "/HDFSInotifyRoot/nsl is new; published in /HDFSInotifyRoot before: ns1, prod. If one of these was meant"

@@ -32,6 +32,14 @@ from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.virtual_time import clock
 
 
+@pytest.fixture
+async def stream(fake_cluster: FakeCluster) -> FilterInotifyEventInputStream:
+    """One that has said where it begins."""
+    made = follow(fake_cluster)
+    await anext(made)
+    return made
+
+
 async def test_events_come_from_now_on(fake_cluster: FakeCluster) -> None:
     """Those of other filters don't."""
     fake_cluster.unlink("/joe/before")
@@ -152,10 +160,10 @@ async def test_a_slow_subscriber_learns_what_it_has_missed(fake_cluster: FakeClu
     assert len(gaps) > 10
 
 
-async def test_what_was_dropped_is_a_gap_behind_what_came_before(fake_cluster: FakeCluster) -> None:
+async def test_what_was_dropped_is_a_gap_behind_what_came_before(
+    stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
+) -> None:
     """GapFlush: in its place; another stream goes on behind it."""
-    stream = follow(fake_cluster)
-    await anext(stream)
     fake_cluster.server.disconnect()
     fake_cluster.unlink("/joe/a")
     fake_cluster.namenode.unlink("/joe/b")
@@ -172,10 +180,10 @@ async def test_what_was_dropped_is_a_gap_behind_what_came_before(fake_cluster: F
     assert await take(again, 2) == [Position(12), received(13, "/joe/c")]
 
 
-async def test_a_corrupt_record_is_a_gap(fake_cluster: FakeCluster) -> None:
+async def test_a_corrupt_record_is_a_gap(
+    stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
+) -> None:
     """GapFlush: the stream goes on behind it."""
-    stream = follow(fake_cluster)
-    await anext(stream)
     fake_cluster.unlink("/joe/a")
     fake_cluster.press.put(f"{ZNODES.stream('joe')}/11", b"{}")
     with pytest.raises(MissingEventsError) as caught:
@@ -186,10 +194,10 @@ async def test_a_corrupt_record_is_a_gap(fake_cluster: FakeCluster) -> None:
     assert await take(again, 2) == [Position(11), received(12, "/joe/b")]
 
 
-async def test_a_filter_removed_is_a_gap_and_then_unknown(fake_cluster: FakeCluster) -> None:
+async def test_a_filter_removed_is_a_gap_and_then_unknown(
+    stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
+) -> None:
     """Whoever subscribed to it learns so."""
-    stream = follow(fake_cluster)
-    await anext(stream)
     fake_cluster.press.change_filters({"ann": "/ann/*"})
     with pytest.raises(MissingEventsError, match="gone"):
         await anext(stream)
@@ -198,10 +206,10 @@ async def test_a_filter_removed_is_a_gap_and_then_unknown(fake_cluster: FakeClus
     assert caught.value.names == ("ann",)
 
 
-async def test_a_filter_made_anew_is_a_gap(fake_cluster: FakeCluster) -> None:
+async def test_a_filter_made_anew_is_a_gap(
+    stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
+) -> None:
     """GapFlush: same name, same glob, but nobody matched it in between."""
-    stream = follow(fake_cluster)
-    await anext(stream)
     fake_cluster.server.disconnect()
     fake_cluster.press.change_filters({})
     fake_cluster.unlink("/joe/a")
@@ -219,10 +227,10 @@ async def test_a_filter_made_anew_is_a_gap(fake_cluster: FakeCluster) -> None:
     assert await take(last, 2) == [Position(11), received(12, "/joe/b")]
 
 
-async def test_a_log_that_went_back_is_a_gap(fake_cluster: FakeCluster) -> None:
+async def test_a_log_that_went_back_is_a_gap(
+    stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
+) -> None:
     """GapFlush: the transactions that follow are others than those of the same numbers before."""
-    stream = follow(fake_cluster)
-    await anext(stream)
     fake_cluster.unlink("/joe/a", "/joe/b")
     assert await anext(stream) == received(12, "/joe/a", "/joe/b")
     fake_cluster.namenode.restart(lost=4)
@@ -238,10 +246,10 @@ async def test_a_log_that_went_back_is_a_gap(fake_cluster: FakeCluster) -> None:
     assert paths(await take(last, 2)) == ["/joe/c", "/joe/d", "/joe/e", "/joe/f"]
 
 
-async def test_lost_connections_are_survived(fake_cluster: FakeCluster) -> None:
+async def test_lost_connections_are_survived(
+    stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
+) -> None:
     """What was published meanwhile comes, in order and once."""
-    stream = follow(fake_cluster)
-    await anext(stream)
     for step in range(60):
         names = [f"/joe/n{step}x{number}" for number in range(1 + step % 5)]
         for name in names:
@@ -295,10 +303,10 @@ async def test_what_is_away_is_named(fake_cluster: FakeCluster) -> None:
         await anext(follow(fake_cluster))
 
 
-async def test_an_event_takes_two_round_trips_after_its_watch(fake_cluster: FakeCluster) -> None:
+async def test_an_event_takes_two_round_trips_after_its_watch(
+    stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
+) -> None:
     """The value, and the record that it names."""
-    stream = follow(fake_cluster)
-    await anext(stream)
     for _ in range(3):
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(anext(stream), 0.3)
@@ -308,10 +316,10 @@ async def test_an_event_takes_two_round_trips_after_its_watch(fake_cluster: Fake
         assert clock() - published_at == pytest.approx(2.5 * fake_cluster.server.latency_s, abs=1e-4)
 
 
-async def test_a_record_of_nothing_moves_the_position(fake_cluster: FakeCluster) -> None:
+async def test_a_record_of_nothing_moves_the_position(
+    stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
+) -> None:
     """Whoever resumes need not read it again."""
-    stream = follow(fake_cluster)
-    await anext(stream)
     fake_cluster.namenode.unlink("/x")
     fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(()), 11))
     assert await anext(stream) == ReceivedEvents((), 11)
@@ -328,10 +336,10 @@ async def _one(
         return
 
 
-async def test_a_silent_zookeeper_is_an_outage_and_no_gap(fake_cluster: FakeCluster) -> None:
+async def test_a_silent_zookeeper_is_an_outage_and_no_gap(
+    stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
+) -> None:
     """Told when it has been silent for too long by our own clock; when it is over the stream goes on."""
-    stream = follow(fake_cluster)
-    await anext(stream)
     fake_cluster.server.disconnect()
     silent_at = clock()
     fake_cluster.unlink("/joe/a")
@@ -346,10 +354,10 @@ async def test_a_silent_zookeeper_is_an_outage_and_no_gap(fake_cluster: FakeClus
     assert await take(last, 2) == [Position(10), received(11, "/joe/a")]
 
 
-async def test_a_publisher_away_for_long_is_an_outage(fake_cluster: FakeCluster) -> None:
+async def test_a_publisher_away_for_long_is_an_outage(
+    stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
+) -> None:
     """Subscribers would miss new events; a short absence does not count."""
-    stream = follow(fake_cluster)
-    await anext(stream)
     fake_cluster.press.vanish()
     asyncio.get_running_loop().call_later(PUBLISHER_GRACE_S - 2, fake_cluster.press.appear)
     with pytest.raises(TimeoutError):
