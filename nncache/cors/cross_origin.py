@@ -40,7 +40,7 @@ class CrossOrigin:
         origin = _origin_of(request)
         if origin in self._origins:
             if request.method == "OPTIONS" and _ASKS in request.names:
-                return counted_answer(self._traffic, request, self._preflight, allow=_METHODS)
+                return counted_answer(self._traffic, request, self._preflight)
             if request.method in _READS:
                 request.fields = tuple(each for each in request.fields if each[0].lower() != b"origin")
                 request.names -= {b"origin"}

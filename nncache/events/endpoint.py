@@ -143,11 +143,11 @@ class EventsEndpoint:
 
     async def handle(self, request: Request) -> RawResponse:
         """Answer one request."""
-        return await counted_answer(self._traffic, request, self._handle, allow=_ALLOW)
+        return await counted_answer(self._traffic, request, self._handle)
 
     async def _handle(self, request: Request, exchange: Exchange) -> RawResponse:
         if request.method != "GET":
-            raise MethodNotAllowedError("events are read with GET")
+            raise MethodNotAllowedError("events are read with GET", _ALLOW)
         source = self._source
         if source is None:
             raise NotServedError(_NO_CHANNEL)

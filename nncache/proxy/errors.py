@@ -73,12 +73,20 @@ class AcrossNamespacesError(ClientError):
 
 
 class MethodNotAllowedError(ClientError):
-    """The target knows other methods only."""
+    """The target knows other methods only.
+
+    Attributes:
+        allow: these, as the field `Allow` lists them (RFC 9110, section 15.5.6).
+    """
 
     status = 405
     reason = "Method Not Allowed"
     java_class = "java.lang.UnsupportedOperationException"
     closes = True
+
+    def __init__(self, message: str, allow: bytes = b"GET, HEAD, PUT, POST, DELETE, OPTIONS") -> None:
+        super().__init__(message)
+        self.allow = allow
 
 
 class SlowRequestError(ClientError):

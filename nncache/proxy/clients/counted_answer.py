@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse, error_reply
-from nncache.proxy.errors import MethodNotAllowedError, ProxyError
+from nncache.proxy.errors import ProxyError
 from nncache.proxy.traffic import Exchange, Result, Traffic, result_of
 
 
@@ -12,10 +12,8 @@ async def counted_answer(
     traffic: Traffic,
     request: Request,
     answer: Callable[[Request, Exchange], Awaitable[RawResponse]],
-    *,
-    allow: bytes,
 ) -> RawResponse:
-    """Return what `answer` returns, or the reply to the ProxyError that it raises; `allow`: the methods for a 405.
+    """Return what `answer` returns, or the reply to the ProxyError that it raises.
 
     `answer` says in the exchange what became of the request; until it does, it counts as refused.
     """
@@ -27,7 +25,7 @@ async def counted_answer(
         exchange.status = response.status
     except ProxyError as error:
         exchange.result, exchange.status = result_of(error), error.status
-        return error_reply(error, ((b"Allow", allow),) if isinstance(error, MethodNotAllowedError) else ())
+        return error_reply(error)
     except Exception:
         exchange.result = Result.FAILED
         raise

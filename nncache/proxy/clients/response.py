@@ -18,7 +18,7 @@ from typing import Final
 from nncache.net.shares import without_mapping
 from nncache.proxy.clients.patience import Patience
 from nncache.proxy.clients.request import Request
-from nncache.proxy.errors import ProxyError
+from nncache.proxy.errors import MethodNotAllowedError, ProxyError
 from nncache.proxy.headers import encode_fields
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Header, Headers, UpstreamReply
@@ -329,6 +329,8 @@ def remote_exception(error: ProxyError) -> bytes:
 
 
 def _fields_of(error: ProxyError) -> Headers:
+    if isinstance(error, MethodNotAllowedError):
+        return (_NOT_STORED, _JSON, (b"Allow", error.allow))
     if error.retry_after_s is None:
         return (_NOT_STORED, _JSON)
     return (_NOT_STORED, _JSON, (b"Retry-After", b"%d" % error.retry_after_s))

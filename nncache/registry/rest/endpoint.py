@@ -256,7 +256,7 @@ class RegistryEndpoint:
 
     async def handle(self, request: Request) -> RawResponse:
         """Answer one request."""
-        return await counted_answer(self._traffic, request, self._counted, allow=_ALLOW)
+        return await counted_answer(self._traffic, request, self._counted)
 
     async def _counted(self, request: Request, exchange: Exchange) -> RawResponse:
         try:
@@ -271,7 +271,9 @@ class RegistryEndpoint:
 
     async def _answer(self, request: Request, exchange: Exchange) -> RawResponse:
         if request.method not in _METHODS:
-            raise MethodNotAllowedError("the registry is read with GET; it is written with nncache registry")
+            raise MethodNotAllowedError(
+                "the registry is read with GET; it is written with nncache registry", _ALLOW
+            )
         headers = request.fields
         registry_request = read_registry_request(request.target, headers)
         want = conditions_of(headers, max_wait_s=self._max_wait_s) or _NO_CONDITIONS

@@ -41,6 +41,7 @@ async def test_what_is_not_clean_is_refused(name: str) -> None:
         assert b'{"RemoteException":{"exception":"' in reply.body
         assert b"has passed" not in reply.body
         assert reply.all(b"Connection") == [b"close"]
+        assert ("Allow" in reply) is (status == 405), "RFC 9110, section 15.5.6"
         assert await client.rest() == b""
 
 
