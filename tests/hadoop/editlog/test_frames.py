@@ -167,7 +167,6 @@ def _received(*pieces: bytes, last_txid: int = 11) -> tuple[SegmentReader, tuple
 
 
 @given(st.lists(st.integers(0, len(SEGMENT)), max_size=12), st.sampled_from((b"", PADDING * 40, b"anything")))
-@example([*range(len(SEGMENT))], PADDING)
 def test_a_finalized_segment_may_arrive_in_pieces(cuts: list[int], behind: bytes) -> None:
     """The frames are those of the whole, wherever it is cut; what is behind the last one means nothing."""
     ends = [0, *sorted(cuts), len(SEGMENT)]
@@ -175,6 +174,13 @@ def test_a_finalized_segment_may_arrive_in_pieces(cuts: list[int], behind: bytes
     reader, frames = _received(*pieces, *(bytes((each,)) for each in behind))
     assert frames == read_segment(SEGMENT)[1].frames
     assert (reader.layout_version, reader.is_complete) == (LAYOUT, True)
+
+
+def test_a_finalized_segment_may_arrive_byte_by_byte() -> None:
+    """And what is behind its last frame, too."""
+    reader, frames = _received(*(bytes((each,)) for each in SEGMENT + PADDING))
+    assert frames == read_segment(SEGMENT)[1].frames
+    assert reader.is_complete
 
 
 def test_a_finalized_segment_without_its_end_is_not_complete() -> None:
