@@ -98,13 +98,13 @@ class ClientConnection(asyncio.Protocol):
 
     __slots__ = (
         "_call",
-        "_closing_timer",
         "_drained",
         "_fast_path",
         "_head_timer",
         "_held",
         "_incoming",
         "_is_admitted",
+        "_is_closed",
         "_is_ending",
         "_is_half_closed",
         "_is_new",
@@ -147,13 +147,13 @@ class ClientConnection(asyncio.Protocol):
         self._is_reading = True
         self._is_half_closed = False  # the client will send nothing more
         self._is_ending = False  # nothing more of the client is taken
+        self._is_closed = False  # from here; the client may still be reading
         self._drained: asyncio.Future[None] | None = None  # until the client reads again
         self._used_at = 0.0
         # Runs when it has been there for longer than it may be idle, until then `Server.idle` does.
         self._timer: asyncio.TimerHandle | None = None
         # Runs while a head is not complete, or a refusal is being read.
         self._head_timer: asyncio.TimerHandle | None = None
-        self._closing_timer: asyncio.TimerHandle | None = None  # runs while a closed one is still being read
 
     # ---- the transport's side --------------------------------------------------------------------------
 
@@ -219,7 +219,8 @@ class ClientConnection(asyncio.Protocol):
         """Clean up."""
         self.transport = None
         self._owner.idle.end(self._see_whether_idle)
-        for timer in (self._timer, self._head_timer, self._closing_timer):
+        self._owner.closed.end(self.end)
+        for timer in (self._timer, self._head_timer):
             if timer is not None:
                 timer.cancel()
         if self._incoming:
@@ -564,8 +565,9 @@ class ClientConnection(asyncio.Protocol):
         if transport is None:
             return
         transport.close()
-        if self._closing_timer is None and transport.get_write_buffer_size() > 0:
-            self._closing_timer = self._loop.call_later(self._limits.body_timeout_s, transport.abort)
+        if not self._is_closed and transport.get_write_buffer_size() > 0:
+            self._is_closed = True
+            self._owner.closed.begin(self.end, self._loop)
 
     def _watch_head(self) -> None:
         """Bound the time and the size of a head that is not complete."""

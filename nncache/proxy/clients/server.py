@@ -72,6 +72,7 @@ class Server:
     Attributes:
         traffic: counts what is refused without being handled.
         idle: has each connection looked at when it could have been idle for too long.
+        closed: ends each whose client takes too long to read the last reply.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Server:
         self._direct = direct
         self._limits = limits
         self.idle = CommonTimeout(limits.idle_timeout_s)
+        self.closed = CommonTimeout(limits.body_timeout_s)
         self._open: set[ClientConnection] = set()
         self._endings = PacedWork(_close, ENDINGS_AT_A_TURN)
         self._arrivals = Arrivals()
@@ -193,6 +195,7 @@ class Server:
         except TimeoutError:
             await self._cut_all()
         self.idle.close()
+        self.closed.close()
 
     async def _cut_all(self) -> None:
         """End what has had its time: what was written must not look whole."""
