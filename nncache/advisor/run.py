@@ -27,9 +27,8 @@ SHORT_MS: Final = 3 * HOUR_MS
 MOST_SKELETONS: Final = 200_000
 DRILLS: Final = 2
 _MOST_NAMES: Final = 20
-_UNREADABLE: Final = re.compile(
-    r"\[FAILED_READ_FILE\b.* file (.*?)\.? +SQLSTATE"
-)  # SparkException of Spark 4
+_UNREADABLE: Final = re.compile(r"\[FAILED_READ_FILE\b.* file (.*?)\.? +SQLSTATE")
+"""SparkException of Spark 4."""
 SPARSE: Final = 20
 """Reads for each path below which a skeleton may mix what is polled with what is read once."""
 

@@ -47,7 +47,7 @@ class Feed:
     Invariants:
         F1  What is kept is every transaction behind `_start` up to `end`, in order, of one chain.
         F2  It is at most KEPT_BYTES.
-        F3  Each change is told to all listeners, AT_A_TURN of them in each turn of the loop.
+        F3  Each change wakes all listeners, AT_A_TURN of them in each turn of the loop.
         F4  `_next` is what `next_behind` has returned last, if nothing was kept or dropped since.
 
     Attributes:
@@ -71,9 +71,8 @@ class Feed:
         self._start = -1
         self._kept: list[Frame] = []  # by transaction, so that one far behind is found its place in few steps
         self._kept_bytes = 0
-        self._next: tuple[tuple[int, int], Frame] | None = (
-            None  # behind which position: most streams are at the same
-        )
+        # With the position that it stands behind: most streams are at the same.
+        self._next: tuple[tuple[int, int], Frame] | None = None
 
     def covers(self, after: After) -> bool:
         """Whether all that follows a position is kept, or is still to come.

@@ -73,7 +73,7 @@ class Consumer:
         self._clock = clock
         self._chance = chance  # spreads retries apart
         self._backoff = Backoff()
-        self._globs: Mapping[str, str] = {}  # the filters that the cache was told last
+        self._globs: Mapping[str, str] = {}  # the filters that the cache has got
         self._moved = asyncio.Event()  # set and replaced at each Covered and at the end of a run
         self._counts = StreamStats()
         self._complaint = ""  # why the last attempt failed: the same is said once

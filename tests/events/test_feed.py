@@ -173,14 +173,14 @@ async def test_a_crowd_is_told_a_part_in_each_turn() -> None:
     log = FilterLog()
     async with asyncio.TaskGroup() as tasks:
         feed, running = await following(log, tasks)
-        told = list[int]()
+        woken = list[int]()
         for number in range(3 * AT_A_TURN):
-            feed.listeners.add(partial(told.append, number))
+            feed.listeners.add(partial(woken.append, number))
         log.publish(11)
         counts = list[int]()
-        while len(told) < 3 * AT_A_TURN:
-            counts.append(len(told))
+        while len(woken) < 3 * AT_A_TURN:
+            counts.append(len(woken))
             await asyncio.sleep(0)
-        assert max(later - before for before, later in pairwise((*counts, len(told)))) <= AT_A_TURN
-        assert sorted(told) == list(range(3 * AT_A_TURN))
+        assert max(later - before for before, later in pairwise((*counts, len(woken)))) <= AT_A_TURN
+        assert sorted(woken) == list(range(3 * AT_A_TURN))
         running.cancel()

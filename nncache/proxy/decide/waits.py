@@ -429,7 +429,7 @@ class Waits(Generic[_Q, _A]):
         try:
             if client is not None and not done.done():
                 client.on_lost = partial(_lose, client, wait, done)
-                if client.has_closed():  # before it was to be told
+                if client.has_closed():  # before `on_lost` was set
                     client.on_lost()
             return await done
         except asyncio.CancelledError:

@@ -210,6 +210,7 @@ async def test_a_read_that_meets_a_fault_of_ours_is_forwarded(
         asked = len(s.namenode.streamed)
         assert (asked > 0, s.server.stats().bugs) == (True, 0)
         assert s.front_end.traffic.stats().total == 2
+        assert sum(s.front_end.stats().forwarded.values()) == 2, "each is counted once"
         await s.ask("/webhdfs/v1/w/d?op=MKDIRS&user.name=joe", method="PUT")
         assert len(s.namenode.streamed) <= asked + 1
         assert (await s.ask("/jmx")).status == 404
