@@ -17,7 +17,7 @@ from nncache.errors import StartError
 from nncache.hadoop.feed_znodes import DEFAULT_ROOT
 from nncache.logs import one_line
 from nncache.namenode.cluster import HOST
-from nncache.namenode.node.datanode_clock import DEAD_AFTER_S
+from nncache.namenode.node.observer_clocks import DEAD_AFTER_S
 from nncache.namenode.node.replicating import ReplicationLimits
 from nncache.namenode.on_zookeeper import (
     DataNodeSpec,

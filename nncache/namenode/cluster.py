@@ -21,8 +21,8 @@ from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
-from nncache.namenode.node.lease_clock import LeaseLimits
 from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
+from nncache.namenode.node.observer_clocks import LeaseLimits
 from nncache.namenode.webhdfs.server import DataNodeHandler, Door, NameNodeHandler
 
 _T = TypeVar("_T")

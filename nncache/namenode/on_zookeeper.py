@@ -32,9 +32,9 @@ from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.fsck import Audited, fsck
 from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
-from nncache.namenode.node.lease_clock import LeaseLimits
 from nncache.namenode.node.ledger import Ledger
 from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
+from nncache.namenode.node.observer_clocks import LeaseLimits
 from nncache.namenode.node.observing import Observer
 from nncache.namenode.node.replicating import Replicating, ReplicationLimits
 from nncache.namenode.node.sweeping import Sweeper, alive

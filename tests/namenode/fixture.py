@@ -51,7 +51,7 @@ class Fixture:
 
     async def add_block(self, path: str, holder: str, previous: Block | None, file_id: int) -> Block:
         """Allocate a block."""
-        return await self.namenode.add_block(path, holder, previous, file_id)
+        return (await self.namenode.add_block(path, holder, previous, file_id))[0]
 
     async def abandoned(self, path: str, length: int) -> Upload:
         """Return an upload of which so many bytes are written, and whose writer has gone."""

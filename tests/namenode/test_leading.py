@@ -20,8 +20,8 @@ from nncache.namenode.node import namenode as namenode_module
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.leading import Leader, NotLeadingError
-from nncache.namenode.node.lease_clock import REMEMBERED, LeaseClock, LeaseLimits
 from nncache.namenode.node.namenode import NameNode, NameNodeSettings
+from nncache.namenode.node.observer_clocks import REMEMBERED, LeaseClock, LeaseLimits
 from nncache.namenode.on_zookeeper import DoubledError
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.namenode.fixture import HOST, ROOT_USER, A, B, new_file
@@ -281,7 +281,7 @@ async def test_what_an_operation_costs() -> None:
     await count("status", namenode.status(root, "/a/b/c/d"))
     await count("mkdirs", namenode.mkdirs(root, "/a/b/c/f", new_file().modes))
     file = await count("create", namenode.create(root, "/a/b/c/d/f", new_file(), A, HOST))
-    block = await count("add_block", namenode.add_block("/a/b/c/d/f", A, None, file.id))
+    block, _ = await count("add_block", namenode.add_block("/a/b/c/d/f", A, None, file.id))
     whole = Block(block.id, block.stamp, 5)
     await count("received", namenode.received(whole, "dn1"))
     await count("complete", namenode.complete("/a/b/c/d/f", A, whole, file.id))

@@ -11,7 +11,7 @@ from nncache.coordination.zookeeper import Znode
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.node import namenode, reclaiming
-from nncache.namenode.node.lease_clock import HARD_LIMIT_S
+from nncache.namenode.node.observer_clocks import HARD_LIMIT_S
 from tests.namenode.fixture import HOST, A, B, Fixture
 
 FILES = 30

@@ -20,15 +20,15 @@ from nncache.namenode.datanode import datanode as datanodes
 from nncache.namenode.datanode.peers import PeerError
 from nncache.namenode.datanode.replicas import CorruptReplicaError
 from nncache.namenode.namespace import inventory, layout
-from nncache.namenode.namespace.inode import Block
+from nncache.namenode.namespace.inode import Block, encode
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.namespace.replication import MAX_FAILURES, Plan, Situation, plan
 from nncache.namenode.node import claims, replicating
 from nncache.namenode.node.claims import Claims
 from nncache.namenode.node.fsck import fsck
 from nncache.namenode.node.leading import FencedZnodes, NotLeadingError
-from nncache.namenode.node.lease_clock import HARD_LIMIT_S
 from nncache.namenode.node.ledger import Ledger
+from nncache.namenode.node.observer_clocks import HARD_LIMIT_S
 from tests.namenode.ensemble import DeadError
 from tests.namenode.fixture import HOST, ROOT_USER
 from tests.namenode.several import (
@@ -508,7 +508,7 @@ async def test_a_report_without_its_version_is_caught(
             assert sent is not None
             now = (await znodes.get(layout.bucket(name, 0))).version
             report = inventory.Report(version=now, contents=inventory.parse_report(sent.data).contents)
-            await znodes.commit([SetData(sent.path, inventory.encode_report(report))])
+            await znodes.commit([SetData(sent.path, encode(report))])
 
         await crossed(cluster, monkeypatch, cross)
         (replicas,) = await cluster.replicas("/new")

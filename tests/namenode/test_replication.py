@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from nncache.namenode.namespace.inode import Block, BlockState, Location, Replica
+from nncache.namenode.namespace.inode import Block, BlockState, Location, Replica, encode
 from nncache.namenode.namespace.inventory import (
     ABSENT,
     BUCKETS,
@@ -12,8 +12,6 @@ from nncache.namenode.namespace.inventory import (
     Report,
     bucket_of,
     differences,
-    encode_bucket,
-    encode_report,
     parse_bucket,
     parse_report,
 )
@@ -26,7 +24,7 @@ from nncache.namenode.namespace.replication import (
     plan,
 )
 from nncache.namenode.namespace.view import Replicas
-from nncache.namenode.node.datanode_clock import DataNodeClock
+from nncache.namenode.node.observer_clocks import Absences
 
 WHOLE = Block(7, 1001, 10, BlockState.COMPLETE)
 GOOD = Replica(stamp=1001, length=10)
@@ -152,14 +150,14 @@ def test_a_report_is_compared_with_what_is_known() -> None:
     assert differences(known, report) == Differences(
         missing=(9,), found={2: Replica(stamp=1002, length=6), 3: Replica(stamp=1001, length=7)}
     )
-    assert parse_report(encode_report(report)) == report
-    assert parse_bucket(encode_bucket(known)) == known
+    assert parse_report(encode(report)) == report
+    assert parse_bucket(encode(known)) == known
     assert {bucket_of(block) for block in range(10**6)} == set(range(BUCKETS))
 
 
 def test_a_datanode_is_dead_after_its_absence_alone() -> None:
     """Z16: counted from when it was first seen to be away; one that comes back begins at zero."""
-    clock = DataNodeClock(630.0)
+    clock = Absences(630.0)
     everyone = {"a", "b"}
     assert clock.look(everyone, {"a"}, 1000.0) == frozenset()
     assert clock.look(everyone, {"a"}, 1630.0) == frozenset()
@@ -167,4 +165,4 @@ def test_a_datanode_is_dead_after_its_absence_alone() -> None:
     assert clock.look(everyone, everyone, 1631.0) == frozenset()
     assert clock.look(everyone, {"a"}, 1632.0) == frozenset()
     assert clock.look(everyone, {"a"}, 2262.0) == frozenset()
-    assert DataNodeClock(630.0).look(everyone, set(), 10**9) == frozenset()
+    assert Absences(630.0).look(everyone, set(), 10**9) == frozenset()

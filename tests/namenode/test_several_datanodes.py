@@ -49,8 +49,8 @@ async def test_a_block_asked_for_again_is_the_same_at_the_same_datanodes(tmp_pat
         upload = await cluster.begin("/f", replication=2)
         namenode, holder = cluster.namenodes[0].running.namenode, upload._holder  # noqa: SLF001 - its own
         file = (await cluster.file("/f")).id
-        placed = await namenode.place_block("/f", holder, None, file)
-        assert await namenode.place_block("/f", holder, None, file) == placed
+        placed = await namenode.add_block("/f", holder, None, file)
+        assert await namenode.add_block("/f", holder, None, file) == placed
         await upload.abort()
 
 

@@ -430,7 +430,7 @@ class Upload:
             return
         self._last = blocks[-1]
         if blocks[-1].length < self._file.block_size:
-            block, targets = await self._namenode.reopen_block(
+            block, targets = await self._namenode.begin_pipeline(
                 self._path, self._holder, blocks[-1], self._file.id
             )
             own = await self._datanode.reopen(block, blocks[-1], targets)
@@ -517,7 +517,7 @@ class Upload:
 
     async def _next_block(self) -> tuple[Block, tuple[str, ...]]:
         name = self._datanode.name
-        return await self._namenode.place_block(
+        return await self._namenode.add_block(
             self._path,
             self._holder,
             self._last,

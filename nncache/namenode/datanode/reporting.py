@@ -9,12 +9,12 @@ from typing import Final
 from nncache.coordination.zookeeper import Create, Operation, Znodes
 from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import encode
 from nncache.namenode.namespace.inventory import (
     ABSENT,
     Contents,
     Report,
     bucket_of,
-    encode_report,
     parse_bucket,
 )
 
@@ -59,7 +59,7 @@ class Reporting:
             if contents == ({} if znode is None else parse_bucket(znode.data)):
                 continue
             report = Report(version=ABSENT if znode is None else znode.version, contents=contents)
-            data = encode_report(report)
+            data = encode(report)
             operations.append(Create(f"{layout.report(name)}/{number}", data))
             reported, size = reported + 1, size + len(data)
             if size > _BYTES_AT_ONCE:

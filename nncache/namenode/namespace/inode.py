@@ -143,45 +143,15 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failed: tuple[str, ...] = ()  # DataNodes that could not copy it
 
 
-_INODES: Final = msgspec.json.Decoder(Inode)
-_LOCATIONS: Final = msgspec.json.Decoder(Location)
-_REPLICAS: Final = msgspec.json.Decoder(Replica)
-_RECOVERIES: Final = msgspec.json.Decoder(Recovery)
-_COPYING: Final = msgspec.json.Decoder(Copying)
-_WAITING: Final = msgspec.json.Decoder(Waiting)
-_ENCODER: Final = msgspec.json.Encoder()
-
-
-def encode(value: Inode | Location | Replica | Recovery | Copying | Waiting) -> bytes:
-    """Return the JSON that a znode keeps."""
-    return _ENCODER.encode(value)
-
-
-def parse_inode(data: bytes) -> Inode:
-    """Read an inode."""
-    return _INODES.decode(data)
-
-
-def parse_location(data: bytes) -> Location:
-    """Read a block's location."""
-    return _LOCATIONS.decode(data)
-
-
-def parse_replica(data: bytes) -> Replica:
-    """Read what a DataNode holds."""
-    return _REPLICAS.decode(data)
-
-
-def parse_recovery(data: bytes) -> Recovery:
-    """Read an order to recover a block."""
-    return _RECOVERIES.decode(data)
-
-
-def parse_copying(data: bytes) -> Copying:
-    """Read an order to copy a block."""
-    return _COPYING.decode(data)
-
-
 def parse_waiting(data: bytes) -> Waiting:
     """Read what is known of a block whose replicas are to be looked at; at first nothing is."""
-    return _WAITING.decode(data) if data else Waiting()
+    return _parse_waiting(data) if data else Waiting()
+
+
+encode: Final = msgspec.json.Encoder().encode
+parse_inode: Final = msgspec.json.Decoder(Inode).decode
+parse_location: Final = msgspec.json.Decoder(Location).decode
+parse_replica: Final = msgspec.json.Decoder(Replica).decode
+parse_recovery: Final = msgspec.json.Decoder(Recovery).decode
+parse_copying: Final = msgspec.json.Decoder(Copying).decode
+_parse_waiting: Final = msgspec.json.Decoder(Waiting).decode

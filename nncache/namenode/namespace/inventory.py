@@ -11,7 +11,7 @@ import msgspec
 
 from nncache.coordination.zookeeper import Create, Operation, SetData
 from nncache.namenode.namespace import layout
-from nncache.namenode.namespace.inode import Replica
+from nncache.namenode.namespace.inode import Replica, encode
 
 BUCKETS: Final = 4096
 """Of a DataNode: with a million replicas each has 244, in 6 KB."""
@@ -28,22 +28,12 @@ def bucket_of(block: int) -> int:
     return block % BUCKETS
 
 
-def encode_bucket(contents: Contents) -> bytes:
-    """Return what a bucket's znode keeps."""
-    return _ENCODER.encode(contents)
-
-
-def parse_bucket(data: bytes) -> Contents:
-    """Read a bucket."""
-    return _CONTENTS.decode(data)
-
-
 def change_bucket(datanode: str, number: int, contents: Contents, version: int | None) -> Operation:
     """Return what gives a bucket of this version other contents; None: it is not there.
 
     An empty one stays: its version tells it from all that it was before.
     """
-    path, data = layout.bucket(datanode, number), encode_bucket(contents)
+    path, data = layout.bucket(datanode, number), encode(contents)
     return Create(path, data) if version is None else SetData(path, data, version)
 
 
@@ -55,16 +45,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     version: int  # of the bucket before the disk was looked at; ABSENT: it was not there
     contents: Contents
-
-
-def encode_report(report: Report) -> bytes:
-    """Return what a report's znode keeps."""
-    return _ENCODER.encode(report)
-
-
-def parse_report(data: bytes) -> Report:
-    """Read a report of a bucket."""
-    return _REPORT.decode(data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +67,5 @@ def differences(known: Contents, report: Report) -> Differences:
     )
 
 
-_ENCODER: Final = msgspec.json.Encoder()
-_CONTENTS: Final = msgspec.json.Decoder(Contents)
-_REPORT: Final = msgspec.json.Decoder(Report)
+parse_bucket: Final = msgspec.json.Decoder(Contents).decode
+parse_report: Final = msgspec.json.Decoder(Report).decode

@@ -44,11 +44,6 @@ class Chain:
         """What holds it; None if that does not exist, and for the root."""
         return self.nodes[len(self.names) - 1] if 0 < len(self.names) <= len(self.nodes) else None
 
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The names that do not exist."""
-        return self.names[len(self.nodes) - 1 :]
-
     def path_of(self, index: int) -> str:
         """Return the path of a node by its number, the root's being 0."""
         return ROOT + "/".join(self.names[:index])

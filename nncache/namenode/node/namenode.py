@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from nncache.coordination.errors import (
     ConnectionLostError,
@@ -20,7 +20,6 @@ from nncache.coordination.zookeeper import Create, Delete, SetData, Znode
 from nncache.hadoop.events import EditsPage
 from nncache.hadoop.filestatus import FileStatus
 from nncache.namenode.namespace import acls, attributes, blocks, layout, leases, reads, snapshots
-from nncache.namenode.namespace.append import append
 from nncache.namenode.namespace.concat import concat
 from nncache.namenode.namespace.create import NewFile, create
 from nncache.namenode.namespace.delete import delete
@@ -42,8 +41,8 @@ from nncache.namenode.namespace.making import Modes, mkdirs
 from nncache.namenode.namespace.permissions import Caller, check_superuser
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error
 from nncache.namenode.namespace.rename import rename, rename_with_options
+from nncache.namenode.namespace.reopening import append, truncate
 from nncache.namenode.namespace.transaction import Transaction
-from nncache.namenode.namespace.truncate import truncate
 from nncache.namenode.namespace.view import (
     Lease,
     LeaseNeededError,
@@ -58,13 +57,14 @@ from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
 from nncache.namenode.node.filesystem import MAX_ATTEMPTS, Decide, FileSystem
 from nncache.namenode.node.leading import FencedZnodes, Leader, Standing
-from nncache.namenode.node.lease_clock import LeaseClock, LeaseLimits
 from nncache.namenode.node.ledger import Ledger
+from nncache.namenode.node.observer_clocks import LeaseClock, LeaseLimits
 from nncache.namenode.node.reclaiming import Reclaimer
 from nncache.namenode.node.resolving import order
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 SUPERGROUP: Final = "supergroup"
 SAFE_MODE: Final = 'It was turned on manually. Use "hdfs dfsadmin -safemode leave" to turn safe mode off.'
@@ -179,16 +179,12 @@ class NameNode:
 
     async def mkdirs(self, caller: Caller, path: str, modes: Modes, *, create_parent: bool = True) -> bool:
         """Make a directory, and those above it if they may be made, too."""
-        self._may_write(f"Cannot create directory {path}")
-        take = self._fs.ids.take
-        return await self._fs.run(
-            [path], lambda view, tx: mkdirs(view, tx, caller, modes, take, create_parent=create_parent)
-        )
+        words, take = f"Cannot create directory {path}", self._fs.ids.take
+        return await self._change(path, words, mkdirs, caller, modes, take, create_parent=create_parent)
 
     async def delete(self, caller: Caller, path: str, *, recursive: bool) -> bool:
         """Delete a file or directory."""
-        self._may_write(f"Cannot delete {path}")
-        return await self._fs.run([path], lambda view, tx: delete(view, tx, caller, recursive=recursive))
+        return await self._change(path, f"Cannot delete {path}", delete, caller, recursive=recursive)
 
     async def rename(self, caller: Caller, source: str, destination: str) -> bool:
         """Move a file or directory, as the older of the two calls does."""
@@ -228,12 +224,9 @@ class NameNode:
 
     async def set_replication(self, caller: Caller, path: str, replication: int) -> bool:
         """Set a file's replication."""
-        self._may_write(f"Cannot set replication for {path}")
-        is_watched = self._fleet is not None
-        return await self._fs.run(
-            [path],
-            lambda view, tx: attributes.set_replication(view, tx, caller, replication, is_watched=is_watched),
-        )
+        words, is_watched = f"Cannot set replication for {path}", self._fleet is not None
+        rule = attributes.set_replication
+        return await self._change(path, words, rule, caller, replication, is_watched=is_watched)
 
     async def set_storage_policy(self, caller: Caller, path: str, policy: str | None) -> None:
         """Set or unset the storage policy."""
@@ -258,8 +251,8 @@ class NameNode:
 
     async def allow_snapshot(self, caller: Caller, path: str, *, on: bool) -> None:
         """Make a directory snapshottable, or no longer so."""
-        self._may_write(f"Cannot {'' if on else 'dis'}allow snapshot for {path}")
-        await self._fs.run([path], lambda view, tx: snapshots.allow(view, tx, caller, on=on))
+        words = f"Cannot {'' if on else 'dis'}allow snapshot for {path}"
+        await self._change(path, words, snapshots.allow, caller, on=on)
 
     async def create_snapshot(self, caller: Caller, path: str, name: str) -> None:
         """Refuse to make a snapshot."""
@@ -278,16 +271,22 @@ class NameNode:
         words = f"Cannot modify ACL entries on {path}"
         await self._change(path, words, acls.change_acl, caller, change, entries)
 
-    async def _change(self, path: str, words: str, rule: Callable[..., _T], *arguments: object) -> _T:
+    async def _change(
+        self,
+        path: str,
+        words: str,
+        rule: Callable[Concatenate[View, Transaction, _P], _T | Refusal],
+        *arguments: _P.args,
+        **options: _P.kwargs,
+    ) -> _T:
         self._may_write(words)
-        return await self._fs.run([path], lambda view, tx: rule(view, tx, *arguments))
+        return await self._fs.run([path], lambda view, tx: rule(view, tx, *arguments, **options))
 
     # ---- reads ---------------------------------------------------------------------------------------------------
 
     async def status(self, caller: Caller, path: str) -> FileStatus:
         """Return a status."""
-        self._may_read()
-        return await self._fs.run([path], lambda view, _: reads.status(view, caller))
+        return await self._read(path, reads.status, caller)
 
     async def listing(self, caller: Caller, path: str, start_after: str = "") -> tuple[list[FileStatus], int]:
         """Return a page of the statuses in a directory, and how many follow it; of a file, its own."""
@@ -314,40 +313,31 @@ class NameNode:
         self, caller: Caller, path: str, *, as_usage: bool = False
     ) -> reads.ContentSummary:
         """Return what a tree holds."""
-        self._may_read()
-        return await self._fs.run(
-            [path], lambda view, _: reads.content_summary(view, caller, as_usage=as_usage)
-        )
+        return await self._read(path, reads.content_summary, caller, as_usage=as_usage)
 
     async def acl_status(self, caller: Caller, path: str) -> Inode:
         """Return the inode whose ACL is asked for."""
-        self._may_read()
-        return await self._fs.run([path], lambda view, _: acls.acl_status(view, caller))
+        return await self._read(path, acls.acl_status, caller)
 
     async def xattrs(self, caller: Caller, path: str, names: Sequence[str]) -> list[tuple[str, bytes]]:
         """Return extended attributes."""
-        self._may_read()
-        return await self._fs.run([path], lambda view, _: attributes.get_xattrs(view, caller, names))
+        return await self._read(path, attributes.get_xattrs, caller, names)
 
     async def storage_policy(self, caller: Caller, path: str) -> int:
         """Return the storage policy that holds for a path."""
-        self._may_read()
-        return await self._fs.run([path], lambda view, _: reads.policy(view, caller))
+        return await self._read(path, reads.policy, caller)
 
     async def check_access(self, caller: Caller, path: str, access: int) -> None:
         """See that the caller has rights."""
-        self._may_read()
-        await self._fs.run([path], lambda view, _: reads.check_may(view, caller, access))
+        await self._read(path, reads.check_may, caller, access)
 
     async def traverse(self, caller: Caller, path: str) -> Node | None:
         """Return what a path names, if the caller may go there."""
-        self._may_read()
-        return await self._fs.run([path], lambda view, _: reads.found(view, caller))
+        return await self._read(path, reads.found, caller)
 
     async def list_snapshots(self, caller: Caller, path: str) -> None:
         """See that a directory is snapshottable; it has no snapshots."""
-        self._may_read()
-        await self._fs.run([path], lambda view, _: snapshots.list_snapshots(view, caller))
+        await self._read(path, snapshots.list_snapshots, caller)
 
     async def snapshottable(self, caller: Caller) -> list[tuple[str, FileStatus]] | None:
         """Return the snapshottable directories of a caller, each with the path above it; None without any at all."""
@@ -374,8 +364,17 @@ class NameNode:
 
     async def is_file_closed(self, caller: Caller, path: str) -> bool:
         """Tell whether a file is not being written."""
+        return await self._read(path, leases.is_file_closed, caller)
+
+    async def _read(
+        self,
+        path: str,
+        rule: Callable[Concatenate[View, _P], _T],
+        *arguments: _P.args,
+        **options: _P.kwargs,
+    ) -> _T:
         self._may_read()
-        return await self._fs.run([path], lambda view, _: leases.is_file_closed(view, caller))
+        return await self._fs.run([path], lambda view, _: rule(view, *arguments, **options))
 
     # ---- the edits -----------------------------------------------------------------------------------------------
 
@@ -442,11 +441,7 @@ class NameNode:
         await self._see(holder)
         return done
 
-    async def add_block(self, path: str, holder: str, previous: Block | None, file_id: int) -> Block:
-        """Allocate the next block of a file; asked with `file_id` 0 it is found by its path."""
-        return (await self.place_block(path, holder, previous, file_id))[0]
-
-    async def place_block(
+    async def add_block(
         self,
         path: str,
         holder: str,
@@ -456,7 +451,10 @@ class NameNode:
         first: str = "",
         excluded: AbstractSet[str] = frozenset(),
     ) -> tuple[Block, tuple[str, ...]]:
-        """Allocate the next block of a file; return it with the DataNodes that are to hold it, `first` before all."""
+        """Allocate the next block of a file; asked with `file_id` 0 it is found by its path.
+
+        Returns it with the DataNodes that are to hold it, `first` before all.
+        """
         self._may_write(f"Cannot add block to {path}")
         take, fleet = self._fs.ids.take_block, self._fleet
 
@@ -482,14 +480,13 @@ class NameNode:
         replicas = await self._fs.resolver.replicas(block)
         return () if replicas is None else replicas.location.targets
 
-    async def begin_pipeline(self, path: str, holder: str, block: Block, file_id: int) -> Block:
-        """Give the last block of a file that is appended to its next stamp."""
-        return (await self.reopen_block(path, holder, block, file_id))[0]
-
-    async def reopen_block(
+    async def begin_pipeline(
         self, path: str, holder: str, block: Block, file_id: int
     ) -> tuple[Block, tuple[str, ...]]:
-        """Do the same; return the block with the DataNodes that have a good replica."""
+        """Give the last block of a file that is appended to its next stamp.
+
+        Returns it with the DataNodes that have a good replica.
+        """
         self._may_write("Cannot get a new generation stamp and an access token for block")
         is_watched = self._fleet is not None
         begun = await self._run_open(

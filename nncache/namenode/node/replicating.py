@@ -33,7 +33,6 @@ from nncache.namenode.namespace.inventory import (
     Contents,
     change_bucket,
     differences,
-    encode_report,
     parse_bucket,
     parse_report,
 )
@@ -41,9 +40,9 @@ from nncache.namenode.namespace.leases import look_again, put_replica
 from nncache.namenode.namespace.replication import Plan, Situation, plan
 from nncache.namenode.namespace.view import Replicas
 from nncache.namenode.node.claims import Claims
-from nncache.namenode.node.datanode_clock import DEAD_AFTER_S, DataNodeClock
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.leading import FencedZnodes, NotLeadingError
+from nncache.namenode.node.observer_clocks import DEAD_AFTER_S, Absences
 from nncache.namenode.node.resolving import Resolver
 
 _AT_ONCE: Final = 200
@@ -111,7 +110,7 @@ class Replicating:
         self._now = now
         self._costing_itself = costing_itself
         self._limits = limits
-        self._clock = DataNodeClock(limits.dead_after_s)
+        self._clock = Absences(limits.dead_after_s)
         # Buckets gone through of the dead, by the version of their record; -1: all, and nothing is left.
         self._buried: dict[tuple[str, int], int] = {}
         self._whole_since: dict[str, float] = {}  # items whose block was seen to be complete
@@ -346,7 +345,7 @@ class Replicating:
         if is_more:
             next_version = report.version + 1
             rest = msgspec.structs.replace(report, version=next_version)
-            operations.append(SetData(path, encode_report(rest), sent.version))
+            operations.append(SetData(path, encode(rest), sent.version))
         else:
             operations.append(Delete(path, sent.version))
         await znodes.commit(operations)

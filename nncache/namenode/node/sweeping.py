@@ -6,6 +6,7 @@ from typing import Final
 from nncache.coordination.errors import ZnodeError
 from nncache.coordination.linearizable import MARKS
 from nncache.coordination.zookeeper import Delete, Znodes
+from nncache.namenode.node.observer_clocks import Absences
 
 AFTER_S: Final = 3600.0
 """After so long no process can still be finding out what became of its last transaction."""
@@ -24,17 +25,15 @@ class Sweeper:
     def __init__(self, znodes: Znodes, now: Callable[[], float]) -> None:
         self._znodes = znodes
         self._now = now
-        self._gone: dict[str, float] = {}  # since when a process was seen not to be there
+        self._absences = Absences(AFTER_S)
 
     async def turn(self) -> None:
         """Look, and sweep."""
         names = await self._znodes.children(MARKS)
         found = await self._znodes.get_many([alive(name) for name in names])
-        gone = [name for name, znode in zip(names, found, strict=True) if znode is None]
-        self._gone = {name: self._gone.get(name, self._now()) for name in gone}
-        for name, since in self._gone.items():
-            if self._now() - since > AFTER_S:
-                await self._sweep(name)
+        there = {name for name, znode in zip(names, found, strict=True) if znode is not None}
+        for name in self._absences.look(set(names), there, self._now()):
+            await self._sweep(name)
 
     async def _sweep(self, name: str) -> None:
         try:

@@ -1,10 +1,12 @@
-"""How long a lease has not been renewed, as one observer sees it.
+"""How long a lease has not been renewed, and a process has been away, as one observer sees it.
 
 Pure. No clock is compared with another process's: an observer counts on its own how long the version of a lease has
-not changed, and begins at zero with what it sees for the first time, as HDFS does after a failover.
+not changed or a heartbeat is gone, and begins at zero with what it sees for the first time, as HDFS does after a
+failover.
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +15,9 @@ SOFT_LIMIT_S: Final = 60.0
 
 HARD_LIMIT_S: Final = 1200.0
 """After that the NameNode closes the holder's files (dfs.namenode.lease-hard-limit-sec, since HDFS-14758)."""
+
+DEAD_AFTER_S: Final = 630.0
+"""After so long without a heartbeat a DataNode's replicas are made elsewhere: 10.5 minutes, as in HDFS."""
 
 REMEMBERED: Final = 10_000
 """Leases, before old ones are forgotten."""
@@ -63,3 +68,16 @@ class LeaseClock:
             for holder, version in versions.items()
             if self.see(holder, version, now) > self._limits.hard_s
         )
+
+
+class Absences:
+    """Remembers since when each of several is away."""
+
+    def __init__(self, most_s: float) -> None:
+        self._most_s = most_s
+        self._away: dict[str, float] = {}
+
+    def look(self, names: AbstractSet[str], there: AbstractSet[str], now: float) -> frozenset[str]:
+        """Take note of who is there; return who has been away for longer than that."""
+        self._away = {name: self._away.get(name, now) for name in names - there}
+        return frozenset(name for name, since in self._away.items() if now - since > self._most_s)
