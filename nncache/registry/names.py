@@ -60,22 +60,6 @@ def element_of_user(user: str) -> str:
     return element
 
 
-def user_of_element(element: str) -> str:
-    """Return the user of an entry below /users, for people: punycode is decoded."""
-    try:
-        return element.encode("ascii").decode("idna")
-    except UnicodeError:
-        return element  # another client's, and no punycode
-
-
-def yarn_name(yarn_id: str) -> str:
-    """Return the name of an entry for the id of an application, an attempt or a container.
-
-    Source: `RegistryPathUtils.encodeYarnID` of Hadoop 3.5.0.
-    """
-    return yarn_id.replace("container", "ctr").replace("_", "-")
-
-
 def _before(text: str, mark: str) -> str:
     """Return the text before a mark; all of it where the mark comes first, as Hadoop does."""
     place = text.find(mark)

@@ -120,21 +120,6 @@ def home_of(user: str) -> str:
     return path_of(USERS[1:], element_of_user(user))
 
 
-def instance_path(user: str, service_class: str, instance: str) -> str:
-    """Return the path of an instance of a user's service. Raises InvalidPathnameError."""
-    return writable(f"{home_of(user)}/{service_class}/{instance}")
-
-
-def component_path(user: str, service_class: str, instance: str, component: str) -> str:
-    """Return the path of a component of an instance. Raises InvalidPathnameError."""
-    return writable(f"{home_of(user)}/{service_class}/{instance}/{COMPONENTS}/{component}")
-
-
 def service_path(name: str) -> str:
     """Return the path of a core service. Raises InvalidPathnameError."""
     return writable(f"{SERVICES}/{name}")
-
-
-def remote_path(cluster: str, path: str) -> str:
-    """Return where an entry of another cluster is kept in this one's registry. Raises InvalidPathnameError."""
-    return writable(f"{NET}/{cluster}/{path}")

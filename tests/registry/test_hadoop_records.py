@@ -13,7 +13,7 @@ from py4j.protocol import Py4JJavaError
 
 from nncache.registry import paths
 from nncache.registry.errors import InvalidPathnameError, InvalidRecordError
-from nncache.registry.names import element_of_user, yarn_name
+from nncache.registry.names import element_of_user
 from nncache.registry.record import RECORD_TYPE
 from nncache.registry.record_json import encode_record, parse_record
 from tests.contracts.hadoop_jvm import hadoop_jvm
@@ -100,5 +100,3 @@ def test_users_and_ids_have_the_names_that_hadoop_gives_them(hadoop: Any) -> Non
         else:
             assert ours == theirs
     assert refused < len(users) / 2
-    for yarn_id in ("container_e17_1410901177871_0001_01_000005", "application_1410901177871_0001"):
-        assert yarn_name(yarn_id) == binding.RegistryPathUtils.encodeYarnID(yarn_id)

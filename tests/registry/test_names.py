@@ -3,7 +3,7 @@
 import pytest
 
 from nncache.registry.errors import InvalidPathnameError
-from nncache.registry.names import element_of_user, fault_of_label, fault_of_user, user_of_element, yarn_name
+from nncache.registry.names import element_of_user, fault_of_label, fault_of_user
 
 
 @pytest.mark.parametrize("label", ["a", "0", "a-b", "xn--bcher-kva", "0000", "a" * 63, "a--b"])
@@ -76,23 +76,3 @@ def test_a_user_without_a_name_is_refused(user: str) -> None:
     with pytest.raises(InvalidPathnameError) as caught:
         element_of_user(user)
     assert repr(user) in str(caught.value)
-
-
-@pytest.mark.parametrize("element", ["xn--bcher-kva", "joe", "john.smith", "xn--wgv71a119e"])
-def test_there_and_back(element: str) -> None:
-    """The user that an entry is shown as has that entry."""
-    assert element_of_user(user_of_element(element)) == element
-
-
-def test_what_is_no_punycode_is_shown_as_it_is() -> None:
-    """Other clients make such entries."""
-    assert user_of_element("xn--bcher-kva") == "bücher"
-    assert user_of_element("xn--\uffff") == "xn--\uffff"
-    assert user_of_element("xn--aa-é") == "xn--aa-é"
-    assert user_of_element("joe smith") == "joe smith"
-
-
-def test_ids_of_yarn_become_labels() -> None:
-    """As `encodeYarnID` does."""
-    assert yarn_name("container_1408631738011_0001_01_000001") == "ctr-1408631738011-0001-01-000001"
-    assert yarn_name("application_1408631738011_0001") == "application-1408631738011-0001"

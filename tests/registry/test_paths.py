@@ -67,17 +67,11 @@ def test_above_and_below() -> None:
 
 
 def test_the_places_of_the_design() -> None:
-    """Users' services, their components, core services, other clusters."""
+    """Users' entries and core services."""
     assert paths.home_of("joe@EXAMPLE.COM") == "/users/joe"
-    assert paths.instance_path("joe", "org-apache-hbase", "demo1") == "/users/joe/org-apache-hbase/demo1"
-    assert (
-        paths.component_path("joe", "org-apache-hbase", "demo1", "regionserver1")
-        == "/users/joe/org-apache-hbase/demo1/components/regionserver1"
-    )
     assert paths.service_path("hdfs") == "/services/hdfs"
-    assert paths.remote_path("cluster4", "/services/hdfs") == "/net/cluster4/services/hdfs"
     with pytest.raises(InvalidPathnameError, match="'Demo'"):
-        paths.instance_path("joe", "hbase", "Demo")
+        paths.service_path("Demo")
 
 
 def test_a_path_that_is_made_has_so_many_elements() -> None:

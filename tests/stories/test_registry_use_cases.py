@@ -10,8 +10,7 @@ import pytest
 
 import nncache
 from nncache import BlockingRegistry
-from nncache.registry.names import yarn_name
-from nncache.registry.paths import component_path, instance_path, remote_path, service_path
+from nncache.registry.paths import home_of, service_path
 from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
 from nncache.registry.tree_watch import Current, Present, Removed
 from nncache.testbed import Cluster
@@ -24,7 +23,7 @@ HBASE = "org.apache.hbase"
 JMX = "classpath:javax.management.jmx"
 HEARTBEAT = "classpath:org.example.heartbeat"
 APPLICATION = "application_1408631738011_0001"
-DEMO1 = instance_path("joe", "org-apache-hbase", "demo1")
+DEMO1 = "/users/joe/org-apache-hbase/demo1"
 
 
 @pytest.fixture
@@ -55,8 +54,9 @@ def hbase(*quorum: str, path: str = "/hbase") -> ServiceRecord:
 
 def region_server(container: int, host: str) -> tuple[str, ServiceRecord]:
     """Return path and record of a component, named after its container."""
-    yarn_id = f"container_1408631738011_0001_01_{container:06}"
-    return component_path("joe", "org-apache-hbase", "demo1", yarn_name(yarn_id)), ServiceRecord(
+    numbers = f"1408631738011-0001-01-{container:06}"
+    yarn_id = f"container_{numbers.replace('-', '_')}"
+    return f"{DEMO1}/components/ctr-{numbers}", ServiceRecord(
         description="region server",
         internal=(host_port_endpoint(JMX, "rmi", (host, 48551)),),
         attributes={"yarn:id": yarn_id, "yarn:persistence": "container"},
@@ -130,7 +130,7 @@ def test_a_service_of_another_cluster(cluster: Cluster, registry: BlockingRegist
     with place_of_its_own(cluster) as far, nncache.open_registry(**far) as cluster4:
         cluster4.mknode("/services", create_parents=True)
         cluster4.bind("/services/hdfs", hdfs("webhdfs://nn.cluster4.example.com:9870"))
-        here = remote_path("cluster4", "/services/hdfs")
+        here = "/net/cluster4/services/hdfs"
         registry.mknode("/net/cluster4/services", create_parents=True)
         registry.bind(here, cluster4.resolve("/services/hdfs"))
         assert url_of(registry.resolve("/net/cluster4/services/hdfs"), WEBHDFS) == (
@@ -142,7 +142,7 @@ def test_a_service_of_another_cluster(cluster: Cluster, registry: BlockingRegist
 
 def test_a_user_lists_their_hbase_instances(registry: BlockingRegistry) -> None:
     """By the class alone; those of others are elsewhere."""
-    for path in (DEMO1, instance_path("joe", "org-apache-hbase", "demo2")):
+    for path in (DEMO1, "/users/joe/org-apache-hbase/demo2"):
         registry.bind(path, hbase("zk1"))
     registry.mknode("/users/joe/org-apache-tomcat", create_parents=True)
     registry.bind("/users/joe/org-apache-tomcat/test1", hdfs("http://balancer/"))
@@ -151,7 +151,7 @@ def test_a_user_lists_their_hbase_instances(registry: BlockingRegistry) -> None:
 
 def test_all_hbase_services_are_found_by_their_api(registry: BlockingRegistry) -> None:
     """The cluster's, those of each user, and no other service."""
-    ueli = instance_path("Üli", "org-apache-hbase", "main")
+    ueli = f"{home_of('Üli')}/org-apache-hbase/main"
     registry.mknode(ueli.removesuffix("/main"), create_parents=True)
     for path in (service_path("hbase"), DEMO1, ueli):
         registry.bind(path, hbase("zk1"))
