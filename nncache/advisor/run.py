@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from pathlib import Path
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
@@ -84,16 +83,16 @@ class Advice:
     first_ms: int
     last_ms: int
     bucket_ms: int
-    counted_from: int
-    sample: float
+    counted_from: int = 0
+    sample: float = 1.0
     statuses_web: int  # reads of a status over WebHDFS, those of an OPEN left out
     statuses_rpc: int
     of_open: int
     asked: dict[int, tuple[int, int]]  # by bucket: all calls, reads of a status
     loads: tuple[Load, ...]
     ranger: tuple[tuple[str, str, int], ...]  # user, access, how often
-    filters: tuple[FilterFigures, ...]
-    refused: dict[str, str]
+    filters: tuple[FilterFigures, ...] = ()
+    refused: dict[str, str] = field(default_factory=dict)
 
     @property
     def unknown_share(self) -> float:
@@ -125,7 +124,7 @@ def advise(spark: SparkSession, question: Question, stage: Callable[[str], None]
     begin("parse the lines")
     events = _events(spark, question)
     begin("count what the NameNode is asked")
-    counted = _counted(events)
+    counted, has_audit = _counted(events)
     if not counted.lines:
         raise AdvisorError(
             f"{', '.join(question.inputs)}: no line is there, or none in the time that is asked for"
@@ -138,7 +137,7 @@ def advise(spark: SparkSession, question: Question, stage: Callable[[str], None]
     counted = replace(
         counted, sample=question.sample, counted_from=counted.first_ms + int(1000 * question.warm_up_s)
     )
-    reads = _reads(events, question, has_audit=counted.has_audit).withColumn("skeleton_0", F.col("skeleton"))
+    reads = _reads(events, question, has_audit=has_audit).withColumn("skeleton_0", F.col("skeleton"))
     least = max(1, int(counted.statuses * question.sample * question.least_share))
     begin("find what is asked again and again")
     seen = _seen(reads, "skeleton_0")
@@ -170,7 +169,7 @@ def advise(spark: SparkSession, question: Question, stage: Callable[[str], None]
             candidates, _replayed(reads, events, candidates, depth, rules), 1 / question.sample
         )
     begin("write the report")
-    return replace(counted.advice(), filters=tuple(figures), refused=finder.refused)
+    return replace(counted, filters=tuple(figures), refused=finder.refused)
 
 
 # -- events ------------------------------------------------------------------------------------------
@@ -216,52 +215,6 @@ def _unreadable(error: Py4JJavaError) -> str | None:
     return None if file is None else f"{file}: cannot be read ({messages[-1]})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Counted:
-    """What the lines are, before anything is replayed."""
-
-    lines: int
-    unknown: int
-    examples: tuple[str, ...]
-    first_ms: int
-    last_ms: int
-    bucket_ms: int
-    has_audit: bool
-    statuses_web: int
-    statuses_rpc: int
-    of_open: int
-    asked: dict[int, tuple[int, int]]
-    loads: tuple[Load, ...]
-    ranger: tuple[tuple[str, str, int], ...]
-    sample: float = 1.0
-    counted_from: int = 0
-
-    @property
-    def statuses(self) -> int:
-        return self.statuses_web + self.statuses_rpc
-
-    def advice(self) -> Advice:
-        """Return it without any filter."""
-        return Advice(
-            lines=self.lines,
-            unknown=self.unknown,
-            examples=self.examples,
-            first_ms=self.first_ms,
-            last_ms=self.last_ms,
-            bucket_ms=self.bucket_ms,
-            counted_from=self.counted_from,
-            sample=self.sample,
-            statuses_web=self.statuses_web,
-            statuses_rpc=self.statuses_rpc,
-            of_open=self.of_open,
-            asked=self.asked,
-            loads=self.loads,
-            ranger=self.ranger,
-            filters=(),
-            refused={},
-        )
-
-
 class _Sums:
     """Calls and reads of a status, by a property of the calls."""
 
@@ -277,8 +230,11 @@ class _Sums:
         return tuple(sorted(rows, key=lambda row: (-row[1], row[0]))[:_MOST_NAMES])
 
 
-def _counted(events: DataFrame) -> _Counted:
-    """Count by hour, or by minute of a short log. Two scans, each of the few columns that it groups by."""
+def _counted(events: DataFrame) -> tuple[Advice, bool]:
+    """Count by hour, or by minute of a short log; return it without any filter, and whether there is an audit log.
+
+    Two scans, each of the few columns that it groups by.
+    """
     minute = F.floor(F.col("at") / MINUTE_MS).alias("minute")
     grouped = events.groupBy("form", "cmd", "is_web", "is_hit", minute)
     lines, calls = F.count("*").alias("lines"), F.sum("weight").alias("calls")
@@ -293,7 +249,7 @@ def _counted(events: DataFrame) -> _Counted:
         callers.unpersist()
 
 
-def _counted_from(counts: DataFrame, callers: DataFrame, events: DataFrame) -> _Counted:
+def _counted_from(counts: DataFrame, callers: DataFrame, events: DataFrame) -> tuple[Advice, bool]:
     is_known = F.col("form") != parse.UNKNOWN
     first, last = counts.where(is_known).agg(F.min("first"), F.max("last")).collect()[0]
     span_ms = 0 if first is None else last - first
@@ -328,14 +284,13 @@ def _counted_from(counts: DataFrame, callers: DataFrame, events: DataFrame) -> _
         events.where(F.col("form") == parse.RANGER).groupBy("user", "cmd").agg(F.sum("weight").alias("calls"))
     )
     checks = checks.orderBy(F.desc("calls"), "user", "cmd").limit(20)
-    return _Counted(
+    advice = Advice(
         lines=sum(lines.values()),
         unknown=unknown,
         examples=tuple(row["detail"] for row in examples.collect()) if unknown else (),
         first_ms=first or 0,
         last_ms=last or 0,
         bucket_ms=bucket_ms,
-        has_audit=has_audit,
         statuses_web=sums["web"] - of_open,
         statuses_rpc=sums["statuses"] - sums["web"],
         of_open=of_open,
@@ -345,6 +300,7 @@ def _counted_from(counts: DataFrame, callers: DataFrame, events: DataFrame) -> _
         if parse.RANGER in lines
         else (),
     )
+    return advice, has_audit
 
 
 def _counts(*, has_audit: bool) -> Column:
@@ -455,8 +411,3 @@ def _replayed(
     partitions = replaying.tasks_for(most, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
     rows = replaying.rows(reads, events)
     return [tuple(row) for row in replaying.replayed(rows, rules, partitions).collect()]
-
-
-def default_events(out: Path) -> str:
-    """Return where the events are written unless it is said."""
-    return str(out / "events.parquet")
