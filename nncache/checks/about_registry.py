@@ -3,7 +3,8 @@
 Pure.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from ipaddress import ip_address
 from typing import Final
 
@@ -22,20 +23,27 @@ _OURS: Final = frozenset(
 """What answers where a daemon of ours is; over TLS it is not asked for more."""
 
 
-def _skip(facts: Facts) -> Finding | None:
-    """Return why nothing can be judged; None if something can."""
-    if not facts.subject.registers:
-        return skipped("this daemon does not register (registry)")
-    return skipped("no ZooKeeper answers") if facts.registry is None else None
+def _if_asked(
+    judge: Callable[[Facts, RegistryFound], Iterator[Finding]],
+) -> Callable[[Facts], Iterator[Finding]]:
+    """Have it judge what was found; where nothing was looked for, or nothing answers, say so."""
+
+    @wraps(judge)
+    def judged(facts: Facts) -> Iterator[Finding]:
+        if not facts.subject.registers:
+            yield skipped("this daemon does not register (registry)")
+        elif facts.registry is None:
+            yield skipped("no ZooKeeper answers")
+        else:
+            yield from judge(facts, facts.registry)
+
+    return judged
 
 
-def registry(facts: Facts) -> Iterator[Finding]:
+@_if_asked
+def registry(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
     """Judge whether the registry is there, and may be written by this daemon and by no stranger."""
-    if (skip := _skip(facts)) is not None:
-        yield skip
-        return
-    found, root = facts.registry, facts.subject.settings.registry.registry_root
-    assert found is not None
+    root = facts.subject.settings.registry.registry_root
     if found.silence:
         yield failed(
             f"the registry could not be read: {found.silence}",
@@ -82,13 +90,9 @@ def _wrong_acls(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
             )
 
 
-def registered(facts: Facts) -> Iterator[Finding]:
+@_if_asked
+def registered(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
     """Judge the host by which this daemon is reached, and its entry."""
-    if (skip := _skip(facts)) is not None:
-        yield skip
-        return
-    found = facts.registry
-    assert found is not None
     yield from _host(facts, found)
     if found.silence:
         yield skipped("the registry could not be read")
@@ -163,13 +167,9 @@ def _places(record: ServiceRecord) -> frozenset[str]:
     )
 
 
-def stale(facts: Facts) -> Iterator[Finding]:
+@_if_asked
+def stale(_: Facts, found: RegistryFound) -> Iterator[Finding]:
     """Judge the entries of other daemons by what answers there."""
-    if (skip := _skip(facts)) is not None:
-        yield skip
-        return
-    found = facts.registry
-    assert found is not None
     gone = [
         f"{path} ({contact.address}{_instead(contact.kind)})"
         for path, contact in found.others.items()

@@ -3,53 +3,54 @@
 Pure.
 """
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Final, TypeAlias
 
 from nncache.checks.facts import MOVES_S, Facts, ZooKeeperFound
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.coordination.acl import CHANGES, Acl, Right
+from nncache.coordination.settings import ZooKeeperSettings
 from nncache.net.some_names import some_names
 
-_NOT_USED: Final = "nothing goes through ZooKeeper (no zookeeper, or another channel)"
-_NOT_ASKED: Final = "no ZooKeeper answers"
 _SHOWN: Final = 5  # znodes that a line names
 
 
-def _skip(facts: Facts) -> Finding | None:
-    """Return why nothing can be judged; None if something can."""
-    if facts.subject.zookeeper is None:
-        return skipped(_NOT_USED)
-    return skipped(_NOT_ASKED) if facts.zookeeper is None else None
+_Judge: TypeAlias = Callable[[Facts, ZooKeeperSettings, ZooKeeperFound], Iterator[Finding]]
 
 
-def session(facts: Facts) -> Iterator[Finding]:
+def _if_asked(judge: _Judge) -> Callable[[Facts], Iterator[Finding]]:
+    """Have it judge what was found; where nothing was looked for, or nothing answers, say so."""
+
+    @wraps(judge)
+    def judged(facts: Facts) -> Iterator[Finding]:
+        if (settings := facts.subject.zookeeper) is None:
+            yield skipped("nothing goes through ZooKeeper (no zookeeper, or another channel)")
+        elif facts.zookeeper is None:
+            yield skipped("no ZooKeeper answers")
+        else:
+            yield from judge(facts, settings, facts.zookeeper)
+
+    return judged
+
+
+@_if_asked
+def session(facts: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
     """Judge whether ZooKeeper grants a session and lets itself be read."""
-    if (skip := _skip(facts)) is not None:
-        yield skip
-        return
-    assert facts.zookeeper is not None
-    settings = facts.subject.zookeeper
-    assert settings is not None
-    if facts.zookeeper.silence:
+    if found.silence:
         yield failed(
-            facts.zookeeper.silence,
+            found.silence,
             "see that the ensemble has a leader (srvr), and that its ACLs let this host read "
             f"{settings.zookeeper_root} ({facts.subject.at('zookeeper_root')})",
         )
     else:
-        state = "can be read" if facts.zookeeper.has_root else "is not there yet"
+        state = "can be read" if found.has_root else "is not there yet"
         yield ok(f"a session was granted; {settings.zookeeper_root} {state}")
 
 
-def acls(facts: Facts) -> Iterator[Finding]:
+@_if_asked
+def acls(_: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
     """Judge whether clients that have not logged in can write or read, where this one does log in."""
-    if (skip := _skip(facts)) is not None:
-        yield skip
-        return
-    settings, found = facts.subject.zookeeper, facts.zookeeper
-    assert settings is not None
-    assert found is not None
     if not settings.has_identity:
         yield skipped(
             "no login at ZooKeeper is set (zookeeper_sasl, zookeeper_certificate): nothing is protected"
@@ -87,15 +88,11 @@ def rights_of_strangers(acl: Acl) -> Right:
     return rights
 
 
-def nameservice(facts: Facts) -> Iterator[Finding]:
+@_if_asked
+def nameservice(facts: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
     """Judge whether the nameservice is published, and that it is the one of the NameNodes."""
-    if (skip := _skip(facts)) is not None:
-        yield skip
-        return
-    found, subject = facts.zookeeper, facts.subject
-    assert found is not None
-    assert subject.zookeeper is not None
-    root, name = subject.zookeeper.zookeeper_root, subject.names.nameservice
+    subject = facts.subject
+    root, name = settings.zookeeper_root, subject.names.nameservice
     if found.silence and found.block_pool is None:
         yield skipped("ZooKeeper could not be read")
     elif found.block_pool is not None:
@@ -151,13 +148,9 @@ def _same_namespace(facts: Facts, path: str, block_pool: str) -> Finding:
     )
 
 
-def publisher(facts: Facts) -> Iterator[Finding]:
+@_if_asked
+def publisher(facts: Facts, _: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
     """Judge whether a publisher lives, and what it publishes moves."""
-    if (skip := _skip(facts)) is not None:
-        yield skip
-        return
-    found = facts.zookeeper
-    assert found is not None
     if found.block_pool is None:
         yield skipped(
             "the nameservice is not published" if not found.silence else "ZooKeeper could not be read"
