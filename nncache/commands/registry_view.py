@@ -18,7 +18,7 @@ from nncache.registry.tree_watch import Change, Current, Present, Removed, Watch
 def statuses(listed: Sequence[EntryStatus], *, as_json: bool) -> Iterator[str]:
     """Yield a line for each entry: entries below it, bytes of its record, when it was made, its path."""
     if as_json:
-        yield json.dumps([_status(status) for status in listed])
+        yield json.dumps([status.as_json() for status in listed])
         return
     children = max((len(str(status.children)) for status in listed), default=0)
     size = max((len(str(status.size_bytes)) for status in listed), default=0)
@@ -55,7 +55,7 @@ def change(event: Change, *, as_json: bool) -> str:
         case Present(status, record, fault):
             if as_json:
                 return json.dumps(
-                    {"change": "present", **_status(status), "record": _record(record), "fault": fault}
+                    {"change": "present", **status.as_json(), "record": _record(record), "fault": fault}
                 )
             what = fault or (record.description if record else "no record")
             return one_line(f"+ {status.path}  {what or ''}".rstrip())
@@ -106,16 +106,6 @@ def reaping_as_json(reaping: Reaping, *, is_done: bool) -> str:
             "kept": [asdict(each) for each in reaping.kept],
         }
     )
-
-
-def _status(status: EntryStatus) -> dict[str, Any]:
-    return {
-        "path": status.path,
-        "time": status.time_ms,
-        "size": status.size_bytes,
-        "children": status.children,
-        "version": status.version,
-    }
 
 
 def _record(record: ServiceRecord | None) -> Any:  # noqa: ANN401 - JSON

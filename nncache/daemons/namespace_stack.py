@@ -23,7 +23,7 @@ from nncache.daemons.housekeeping import reclaim_in_slices
 from nncache.daemons.namenodes_view import namenodes_view
 from nncache.daemons.proxy_state import Gate, ProxyState, gate_text, lines
 from nncache.daemons.proxy_status import StatusSnapshot, totals_of
-from nncache.daemons.purging import HeldPaths, Purger
+from nncache.daemons.purging import Purger, held_paths
 from nncache.daemons.start_lines import warn_of_globs
 from nncache.daemons.state_log import log_changes
 from nncache.daemons.watchdog import LoopStats
@@ -180,7 +180,6 @@ class NamespaceStack:
         self.handle = self.events.before(self.front_end.handle)
         self._started_at = clock()
         self._history = History(self._started_at, Totals())
-        self.sample = HeldPaths(self.cache, self._filter_names).sample
         self.purger = Purger(self.cache, clock, self._filter_names)
         self._under_way = AsyncExitStack()
 
@@ -210,6 +209,10 @@ class NamespaceStack:
             ("streams of events", self.events.run),
             ("the log of what changes", lambda: log_changes(self._look, lines)),
         )
+
+    def sample(self, limit: int, filter_: str | None) -> tuple[str, ...]:
+        """Return some of the paths that are held. Raises RefusedQueryError: no such filter is in force."""
+        return held_paths(self.cache, self._filter_names(), limit, filter_)
 
     def take_globs(self, settings: SettingsOfProxy) -> None:
         """Keep what the globs of these settings match from now on, and nothing else."""

@@ -94,33 +94,20 @@ class Purger:
         return self._cache.holds(path) if path != ROOT else store.tree.directories > 1 or store.entries > 0
 
 
-class HeldPaths:
-    """Chooses among what one cache holds."""
+def held_paths(
+    cache: MetadataCache,
+    filter_names: Mapping[str, str],
+    limit: int,
+    filter_: str | None,
+    chance: Callable[[], float] = random.random,
+) -> tuple[str, ...]:
+    """Return paths that a cache holds, at most `limit`, chosen by chance among all, or those that a filter matches.
 
-    def __init__(
-        self,
-        cache: MetadataCache,
-        filter_names: Callable[[], Mapping[str, str]],
-        chance: Callable[[], float] = random.random,
-    ) -> None:
-        """Begin; `filter_names` returns the names of the filters in force, by id, of those that have one."""
-        self._cache = cache
-        self._filter_names = filter_names
-        self._chance = chance
-
-    def sample(self, limit: int, filter_: str | None) -> tuple[str, ...]:
-        """Return paths, at most `limit`, chosen by chance among all, or those that a filter matches.
-
-        Raises:
-            RefusedQueryError: no filter of this name or glob is in force.
-        """
-        if filter_ is None:
-            is_wanted: Callable[[str], bool] = _any
-        else:
-            globs = globs_named(filter_, self._cache.glob_of, self._filter_names())
-            is_wanted = GlobSet({glob: glob for glob in globs}).matches
-        return sample(self._cache.store, limit=limit, is_wanted=is_wanted, chance=self._chance)
-
-
-def _any(_: str) -> bool:
-    return True
+    Raises:
+        RefusedQueryError: no filter of this name or glob is in force.
+    """
+    if filter_ is None:
+        return sample(cache.store, limit=limit, is_wanted=lambda _: True, chance=chance)
+    globs = globs_named(filter_, cache.glob_of, filter_names)
+    is_wanted = GlobSet({glob: glob for glob in globs}).matches
+    return sample(cache.store, limit=limit, is_wanted=is_wanted, chance=chance)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from nncache.admin.registry_page import (
     CONTENT_TYPE,
@@ -151,7 +151,7 @@ async def _page(registry: Registry, registry_request: RegistryRequest) -> Regist
     if registry_request.is_list:
         path = paths.readable(registry_request.path)
         statuses, names_bytes = await _right_below(registry, path, registry_request)
-        return RegistryPage(_json({"entries": list(map(_status, statuses))}), read_bytes=names_bytes)
+        return RegistryPage(_json({"entries": [each.as_json() for each in statuses]}), read_bytes=names_bytes)
     entry = await registry.read(registry_request.path)
     size = entry.status.size_bytes
     return RegistryPage(await apart(size, encode_record, entry.record), read_bytes=size)
@@ -194,19 +194,9 @@ async def _records(entries: Iterable[RegistryEntry]) -> bytes:
     texts, slices = list[bytes](), Slices()
     for entry in entries:
         record = await apart(entry.status.size_bytes, encode_record, entry.record)
-        texts.append(b'%s,"record":%s}' % (_json(_status(entry.status))[:-1], record))
+        texts.append(b'%s,"record":%s}' % (_json(entry.status.as_json())[:-1], record))
         await slices.add(len(record))
     return b'{"entries":[%s]}' % b",".join(texts)
-
-
-def _status(status: EntryStatus) -> dict[str, Any]:
-    return {
-        "path": status.path,
-        "time": status.time_ms,
-        "size": status.size_bytes,
-        "children": status.children,
-        "version": status.version,
-    }
 
 
 def _json(document: object) -> bytes:

@@ -109,6 +109,16 @@ class EntryStatus:
     children: int
     version: int
 
+    def as_json(self) -> dict[str, str | int]:
+        """Return it as commands and proxies show it."""
+        return {
+            "path": self.path,
+            "time": self.time_ms,
+            "size": self.size_bytes,
+            "children": self.children,
+            "version": self.version,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class RegistryEntry:

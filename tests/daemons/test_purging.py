@@ -6,7 +6,7 @@ import pytest
 
 from nncache.admin.proxy_pages import RefusedQueryError
 from nncache.cache import Conclusion, Fetch, MetadataCache
-from nncache.daemons.purging import HeldPaths, Purged, Purger, globs_named
+from nncache.daemons.purging import Purged, Purger, globs_named, held_paths
 from tests.cache.cases import ALICE, BOB, fetch, fill, is_hit, make_cache, missing
 
 PEER = "10.0.0.1"
@@ -98,7 +98,7 @@ def test_a_filter_that_is_not_in_force_is_an_error() -> None:
     with pytest.raises(RefusedQueryError, match="in force: none"):
         purger(make_cache(glob=())).filter("f1", peer=PEER)
     with pytest.raises(RefusedQueryError, match=r"no filter 'mine' is in force; in force: /v/\*, ours"):
-        held().sample(9, "mine")
+        held(9, "mine")
 
 
 def test_other_callers_are_not_harmed() -> None:
@@ -131,19 +131,19 @@ def test_a_name_or_a_glob(name: str, glob: str) -> None:
     assert globs_named(name, GLOBS, NAMES) == {glob}
 
 
-def held() -> HeldPaths:
-    """Return those of a cache with two filters; chance goes by every place."""
+def held(limit: int, filter_: str | None) -> tuple[str, ...]:
+    """Return some of a cache with two filters; chance goes by every place."""
     cache = make_cache()
     cache.set_filters({"id1": "/w/*", "id2": "/v/*"})
     for path in ("/w/a", "/w/b", "/v/c"):
         fill(cache, path)
     numbers = iter(range(10_000))
-    return HeldPaths(cache, lambda: {"id1": "ours"}, lambda: (next(numbers) % 100) / 100)
+    return held_paths(cache, {"id1": "ours"}, limit, filter_, lambda: (next(numbers) % 100) / 100)
 
 
 def test_all_or_those_of_a_filter() -> None:
     """By name or glob."""
-    assert sorted(held().sample(9, None)) == ["/v/c", "/w/a", "/w/b"]
-    assert sorted(held().sample(9, "ours")) == ["/w/a", "/w/b"]
-    assert held().sample(9, "/v/*") == ("/v/c",)
-    assert len(held().sample(1, None)) == 1
+    assert sorted(held(9, None)) == ["/v/c", "/w/a", "/w/b"]
+    assert sorted(held(9, "ours")) == ["/w/a", "/w/b"]
+    assert held(9, "/v/*") == ("/v/c",)
+    assert len(held(1, None)) == 1
