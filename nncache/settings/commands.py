@@ -386,4 +386,4 @@ def load_settings(form: Form[SettingsT], config: Path | None, flags: Mapping[str
         ConfigurationError: a line for each fault, which names key, value and what is allowed; the file, too, if it
             came from there.
     """
-    return form.fill(config, flags, KEYS)
+    return form.fill_in(config, flags, KEYS).settings

@@ -77,26 +77,19 @@ class Form(Generic[SettingsT]):
         self.headings: Mapping[str, str] = {field.name: field.metadata["heading"] for field in fields}
         self.keys: Mapping[str, Key] = {key.name: key for key in keys_of(self.components.values())}  # by name
 
-    def fill(
+    def fill_in(
         self, config: Path | None, flags: Mapping[str, object], keys_of_others: Collection[str] = ()
-    ) -> SettingsT:
-        """Return the settings of a start; `flags` holds only what was given on the command line.
+    ) -> "Filled[SettingsT]":
+        """Return the settings of a start, with where each value comes from.
 
-        A flag wins over a variable of the environment, that over the file, the file over what is supplied, that over
-        the default. `keys_of_others` may stand
-        in the file, too, and mean nothing here: one file serves every command of a host, as an hdfs-site.xml serves
-        all its daemons.
+        `flags` holds only what was given on the command line. A flag wins over a variable of the environment, that over
+        the file, the file over what is supplied, that over the default. `keys_of_others` may stand in the file, too,
+        and mean nothing here: one file serves every command of a host, as an hdfs-site.xml serves all its daemons.
 
         Raises:
             ConfigurationError: a line for each fault that can be found, which names key, value and what is allowed;
                 the file, too, if it came from there.
         """
-        return self.fill_in(config, flags, keys_of_others).settings
-
-    def fill_in(
-        self, config: Path | None, flags: Mapping[str, object], keys_of_others: Collection[str] = ()
-    ) -> "Filled[SettingsT]":
-        """Return the settings of a start, as `fill` does, with where each value comes from."""
         table = {} if config is None else _read(config)
         known = {*self.keys, *keys_of_others}
         flat = {name: value for name, value in table.items() if name not in {TABLES, KEY}}

@@ -46,14 +46,14 @@ def write(tmp_path: Path, text: str) -> Path:
 def test_a_flag_wins_over_the_file(tmp_path: Path) -> None:
     """The value in the file is not even read, so that a flag can stand in for a wrong one."""
     config = write(tmp_path, 'power_w = "much"\nwheels = 3\nglob = ["/a", "/b"]\n')
-    filled = CAR.fill(config, {"power_w": "7"})
+    filled = CAR.fill_in(config, {"power_w": "7"}).settings
     assert (filled.engine.power_w, filled.engine.glob, filled.wheels.wheels) == (7, ("/a", "/b"), 3)
 
 
 def test_keys_of_others_mean_nothing_here(tmp_path: Path) -> None:
     """Not even their values are looked at: they are another command's to judge."""
     config = write(tmp_path, 'wings = "?"\nwheels = 3\n')
-    assert CAR.fill(config, {}, {"wings"}).wheels.wheels == 3
+    assert CAR.fill_in(config, {}, {"wings"}).settings.wheels.wheels == 3
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_wrong_line_is_named_with_its_file(tmp_path: Path, text: str, reported
     """Key, value, what is allowed, and where it stands."""
     config = write(tmp_path, text)
     with pytest.raises(ConfigurationError) as caught:
-        CAR.fill(config, {}, {"wings"})
+        CAR.fill_in(config, {}, {"wings"})
     assert str(caught.value) == reported.format(config=config)
 
 
@@ -110,7 +110,7 @@ def test_a_wrong_variable_is_named(
     """Whether its type or its value is wrong."""
     environment("NNCACHE_POWER_W", text)
     with pytest.raises(ConfigurationError, match=rf"^power_w: {text}: must be .* \(in NNCACHE_POWER_W\)$"):
-        CAR.fill(write(tmp_path, "power_w = 1\n"), {})
+        CAR.fill_in(write(tmp_path, "power_w = 1\n"), {})
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_wrong_variable_is_named(
 def test_a_wrong_flag_is_told_without_a_file(flags: dict[str, object], reported: str) -> None:
     """The file is named only where the fault is in it."""
     with pytest.raises(ConfigurationError) as caught:
-        CAR.fill(None, flags)
+        CAR.fill_in(None, flags)
     assert str(caught.value) == reported
 
 
@@ -144,14 +144,14 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
     if content is not None:
         config.write_bytes(content)
     with pytest.raises(ConfigurationError, match=f"^{config}: {fault}"):
-        CAR.fill(config, {})
+        CAR.fill_in(config, {})
 
 
 def test_all_faults_of_a_start_are_named(tmp_path: Path) -> None:
     """Unknown keys, wrong types, values that a component refuses, wrong flags: each in a line of its own."""
     config = write(tmp_path, 'weels = 1\nidle_s = "x"\n[wing]\nx = 1\n')
     with pytest.raises(ConfigurationError) as caught:
-        CAR.fill(config, {"power_w": "-1"})
+        CAR.fill_in(config, {"power_w": "-1"})
     assert caught.value.lines == (
         f"{config}: weels: no such key; the nearest is wheels",
         f"{config}: [wing]: tables have no meaning here; all keys are at the top",
@@ -191,14 +191,14 @@ def test_what_is_supplied_is_changed_where_it_comes_from() -> None:
 def test_a_line_that_is_not_toml_is_named_by_its_key(tmp_path: Path, content: str, advice: str) -> None:
     """Its value is not shown: it may be a secret."""
     with pytest.raises(ConfigurationError, match=advice) as caught:
-        CAR.fill(write(tmp_path, content), {})
+        CAR.fill_in(write(tmp_path, content), {})
     assert "joe" not in str(caught.value)
 
 
 def test_a_file_that_has_become_empty_is_refused(tmp_path: Path) -> None:
     """Who writes it in two steps has not finished; when it has, it is read. One that was empty may be so."""
     config = write(tmp_path, "wheels = 3\n")
-    load = Loading(config, partial(CAR.fill, config, {}))
+    load = Loading(config, partial(CAR.fill_in, config, {}))
     first = load()
     for content in ("", "# nothing\n"):
         config.write_text(content)
@@ -207,6 +207,6 @@ def test_a_file_that_has_become_empty_is_refused(tmp_path: Path) -> None:
     config.write_text("wheels = 5\n")
     assert load() != first
     empty = write(tmp_path, "")
-    load = Loading(empty, partial(CAR.fill, empty, {}))
+    load = Loading(empty, partial(CAR.fill_in, empty, {}))
     assert load() == load()
-    assert Loading(None, partial(CAR.fill, None, {}))() == CAR.fill(None, {})
+    assert Loading(None, partial(CAR.fill_in, None, {}))() == CAR.fill_in(None, {})
