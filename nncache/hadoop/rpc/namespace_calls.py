@@ -8,14 +8,12 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from google.protobuf.message import Message
-
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.hadoop.filestatus import FileStatus
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namespace import NamespaceCheck
-from nncache.hadoop.rpc.connection import Method, RpcConnection
-from nncache.hadoop.rpc.messages import MessageT
+from nncache.hadoop.rpc.connection import Method
+from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.proto.inotify_pb2 import FsPermission, XAttr
 from nncache.hadoop.rpc.statuses import status_of
@@ -43,12 +41,8 @@ _REPLICATION: Final = 1
 _BLOCK_BYTES: Final = 128 * 1024 * 1024
 
 
-class NamespaceCalls:
-    """One NameNode, as one user. It has the shape of these calls of `nncache.hadoop.namenodes.webhdfs.WebHdfs`.
-
-    Every method raises `RpcUnavailableError` when no reply came in time, `RemoteCallError` when the NameNode
-    answered with an exception, and `RpcError` otherwise.
-    """
+class NamespaceCalls(NameNodeRpc):
+    """One NameNode, as one user. It has the shape of these calls of `nncache.hadoop.namenodes.webhdfs.WebHdfs`."""
 
     def __init__(
         self,
@@ -59,17 +53,12 @@ class NamespaceCalls:
         timeout_s: float,
         identity: KerberosIdentity | None = None,
     ) -> None:
-        self._connection = RpcConnection(address, user, check=check, identity=identity)
-        self._timeout_s = timeout_s
+        super().__init__(address, user, check=check, timeout_s=timeout_s, identity=identity)
         self._lease_holder = f"nncache-{uuid.uuid4().hex}"
 
     async def connect(self) -> None:
         """See to it that there is a connection, and that it leads to the right namespace."""
-        await self._connection.confirm_namespace(self._timeout_s)
-
-    async def close(self) -> None:
-        """Close the connection; calls under way fail."""
-        await self._connection.close()
+        await self.confirm_namespace()
 
     async def list_many(self, paths: Sequence[str]) -> Mapping[str, tuple[FileStatus, ...]]:
         """Return the statuses of the children of these directories, at most MAX_DIRECTORIES, by path.
@@ -152,6 +141,3 @@ class NamespaceCalls:
         """Delete a path; False if there is none."""
         request = client.DeleteRequest(src=path, recursive=recursive)
         return (await self._call(_DELETE, request, client.DeleteResponse)).result
-
-    async def _call(self, method: Method, request: Message, result: type[MessageT]) -> MessageT:
-        return await self._connection.call(method, request, result, self._timeout_s)
