@@ -16,7 +16,6 @@ class FailureKind(Enum):
     NOT_SENT = auto()  # no connection: refused, unreachable, no such host
     STANDBY = auto()  # StandbyException: the NameNode did nothing, another is the active one
     RETRIABLE = auto()  # RetriableException: it did nothing, and will later; a starting NameNode says so
-    SAFE_MODE = auto()  # SafeModeException: it refused a write, and may do so for a long time
     CUT = auto()  # the connection was lost after something was sent: it may have been carried out
     TIMEOUT = auto()  # no answer in time: it may have been carried out, or still be
 
@@ -29,8 +28,6 @@ def may_retry(method_is_read: bool, failure_kind: FailureKind, timeouts: int = 0
     match failure_kind:
         case FailureKind.NOT_SENT | FailureKind.STANDBY | FailureKind.RETRIABLE:
             return True
-        case FailureKind.SAFE_MODE:
-            return False
         case FailureKind.CUT:
             return method_is_read
         case FailureKind.TIMEOUT:
