@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from nncache.hadoop.election_view import Active, NameNode, Probe
+from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.events import EditsPage
-from nncache.invalidation.errors import MissingEventsError
+from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError
 
 ACTIVE_TIMEOUT_S: Final = 5.0
 """How long an active NameNode is waited for when a run begins."""
@@ -67,6 +68,14 @@ class NameNodes(Protocol):
 
     def rpc(self, namenode: NameNode) -> EditsRpc:
         """Return the client of this NameNode."""
+
+
+async def wait_active(namenodes: NameNodes) -> Active:
+    """Return the active one when a run begins. Raises ChannelUnavailableError: there is none; says why not."""
+    try:
+        return await namenodes.wait_active(ACTIVE_TIMEOUT_S)
+    except NoActiveNameNodeError as exc:
+        raise ChannelUnavailableError(exc.whole) from exc
 
 
 def other_incarnation(active: Active, term: int) -> MissingEventsError:

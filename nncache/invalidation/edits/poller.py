@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from nncache.hadoop.errors import (
     HadoopError,
-    NoActiveNameNodeError,
     RemoteCallError,
     RpcAuthenticationError,
     RpcUnavailableError,
@@ -32,7 +31,7 @@ from nncache.invalidation.errors import (
     UnconfirmedReplyError,
     WrongNamespaceError,
 )
-from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
+from nncache.invalidation.namenodes import NameNodes, wait_active
 from nncache.invalidation.same_namespace import PASSING, unavailable
 from nncache.invalidation.settings import INOTIFY, PollingSettings
 from nncache.invalidation.stats import ChannelStats
@@ -102,10 +101,7 @@ class PolledEdits:
             MissingEventsError: `after_txid` is purged or not yet reached, or the active one changed meanwhile.
         """
         self.stop()
-        try:
-            active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
-        except NoActiveNameNodeError as exc:
-            raise ChannelUnavailableError(exc.whole) from exc
+        active = await wait_active(self._namenodes)
         namenode = ConfirmedNameNode(self._namenodes, active, self._clock)
         try:
             await namenode.confirm()

@@ -14,7 +14,6 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.task_group import run_until_first
 from nncache.coordination.zookeeper import SessionStats, ZooKeeperSession
 from nncache.hadoop.election_view import Active
-from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.events import EventBatch
 from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
@@ -28,7 +27,7 @@ from nncache.invalidation.errors import (
 )
 from nncache.invalidation.feed.reader import FeedReader
 from nncache.invalidation.follower.probing import Probing
-from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
+from nncache.invalidation.namenodes import NameNodes, wait_active
 from nncache.invalidation.same_namespace import see_same_namespace
 from nncache.invalidation.stats import ChannelStats, RecordStats
 from nncache.invalidation.stream import Covered
@@ -108,7 +107,7 @@ class FeedEdits:
         try:
             zookeeper = await self._entered()
             await zookeeper.wait_connected(CONNECT_TIMEOUT_S)
-            active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
+            active = await wait_active(self._namenodes)
             reader = FeedReader(zookeeper, self._root, self._bad_znodes)
             await self._see_namespace(reader, active)
             await reader.begin(after_txid)
@@ -120,8 +119,6 @@ class FeedEdits:
                 raise
         except NotAllowedError as exc:
             raise NotPermittedError(str(exc)) from exc
-        except NoActiveNameNodeError as exc:
-            raise ChannelUnavailableError(exc.whole) from exc
         except (CoordinationError, CorruptZnodeError) as exc:
             raise ChannelUnavailableError(str(exc)) from exc
         self._reader, self._probing, self._term = reader, probing, active.term

@@ -6,7 +6,7 @@ The shell over `nncache.invalidation.follower.freshness`.
 import asyncio
 from collections.abc import Callable
 from math import inf
-from typing import Final
+from typing import Final, NoReturn
 
 from nncache.hadoop.election_view import Active
 from nncache.invalidation.edits.pacing import PROBE_SPACING_S
@@ -75,9 +75,29 @@ class Probing:
                 f"{self._active.namenode.http} did not say in {CONFIRM_TIMEOUT_S:g} s how far its log has come"
             ) from exc
 
+    @property
+    def end_txid(self) -> int:
+        """The last transaction that the active NameNode had written at the last probe.
+
+        Raises:
+            ChannelUnavailableError: it does not say.
+        """
+        probe = self._namenodes.last_probe
+        if probe is None:
+            raise ChannelUnavailableError(
+                f"{self._active.namenode.http} does not say how far its log has come"
+            )
+        return probe.txid
+
     async def wait(self) -> None:
         """Return when the pool may know more."""
         await self._namenodes.wait_probed()
+
+    async def tell(self, news: asyncio.Event) -> NoReturn:
+        """Set an event whenever the pool may know more, until cancelled."""
+        while True:
+            await self.wait()
+            news.set()
 
     def look(self) -> None:
         """Take what the pool knows.

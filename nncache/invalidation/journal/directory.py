@@ -9,8 +9,7 @@ from typing import Final
 from nncache.hadoop.editlog.batches import batch_of
 from nncache.hadoop.editlog.local import LocalFrames, LogDirectory, PurgedSegmentError, read_version
 from nncache.hadoop.editlog.ops import decode_op
-from nncache.hadoop.election_view import Active
-from nncache.hadoop.errors import MalformedEditsError, NoActiveNameNodeError
+from nncache.hadoop.errors import MalformedEditsError
 from nncache.hadoop.events import EventBatch
 from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.edits_source import EditsRead
@@ -22,7 +21,7 @@ from nncache.invalidation.errors import (
     WrongNamespaceError,
 )
 from nncache.invalidation.follower.probing import Probing
-from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
+from nncache.invalidation.namenodes import NameNodes, wait_active
 from nncache.invalidation.same_namespace import see_same_namespace
 from nncache.invalidation.settings import DIRECTORY
 from nncache.invalidation.stats import ChannelStats
@@ -96,17 +95,14 @@ class DirectoryEdits:
             MissingEventsError: what follows on `after_txid` is purged, or the active NameNode changed meanwhile.
         """
         self.stop()
-        try:
-            active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
-        except NoActiveNameNodeError as exc:
-            raise ChannelUnavailableError(exc.whole) from exc
+        active = await wait_active(self._namenodes)
         namespace = await see_same_namespace(self._namenodes, active)
         if why := await asyncio.to_thread(why_no_edits, self._directory, namespace):
             raise why
         probing = Probing(self._namenodes, active, self._clock)
         try:
             await probing.begin(-1 if after_txid is None else after_txid)
-            end_txid = self._end(active)
+            end_txid = probing.end_txid
             begin = end_txid if after_txid is None else after_txid
             await self._begin(
                 _Run(LogDirectory(self._directory, begin), probing, active.term, begin), end_txid
@@ -174,13 +170,6 @@ class DirectoryEdits:
         """Return the figures: no NameNode is polled."""
         return ChannelStats(source=DIRECTORY)
 
-    def _end(self, active: Active) -> int:
-        """Return the last transaction that the active NameNode had written at the last probe."""
-        probe = self._namenodes.last_probe
-        if probe is None:
-            raise ChannelUnavailableError(f"{active.namenode.http} does not say how far its log has come")
-        return probe.txid
-
     async def _begin(self, run: _Run, end_txid: int) -> None:
         """Begin to look, and wait until the directory has what the NameNode's log has."""
         if self._tasks is None:
@@ -190,7 +179,7 @@ class DirectoryEdits:
         self._run = run
         run.tasks = (
             self._tasks.create_task(self._follow(run), name=f"read {self._directory}"),
-            self._tasks.create_task(self._await_probes(run), name="await probes of NameNodes"),
+            self._tasks.create_task(run.probing.tell(run.news), name="await probes of NameNodes"),
         )
         try:
             async with asyncio.timeout(START_S):
@@ -222,12 +211,6 @@ class DirectoryEdits:
                 await run.news.wait()
         except TimeoutError:
             return
-
-    async def _await_probes(self, run: _Run) -> None:
-        """Have `read` look when the pool knows more."""
-        while True:
-            await run.probing.wait()
-            run.news.set()
 
     async def _follow(self, run: _Run) -> None:
         """Look into the directory until the run ends."""

@@ -12,8 +12,7 @@ from typing import Final
 from nncache.hadoop.editlog.batches import batch_of
 from nncache.hadoop.editlog.journalnode import CacheMissError, JournalNodeRpc
 from nncache.hadoop.editlog.ops import decode_op
-from nncache.hadoop.election_view import Active
-from nncache.hadoop.errors import HadoopError, NoActiveNameNodeError
+from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.events import EventBatch
 from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.edits_source import EditsRead
@@ -23,7 +22,7 @@ from nncache.invalidation.journal.access import JournalAccess, explained, unread
 from nncache.invalidation.journal.finalized import FinalizedSegments
 from nncache.invalidation.journal.quorum import Discontinued, Found, JournalQuorum, Shown
 from nncache.invalidation.journal.segments import Taken
-from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
+from nncache.invalidation.namenodes import NameNodes, wait_active
 from nncache.invalidation.same_namespace import see_same_namespace, unavailable
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.invalidation.stats import ChannelStats, JournalStats
@@ -175,17 +174,15 @@ class JournalEdits:
         """
         self.stop()
         try:
-            active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
+            active = await wait_active(self._namenodes)
             namespace = await see_same_namespace(self._namenodes, active)
             storage = await self._namenodes.rpc(active.namenode).namespace_id(), namespace.cluster_id
-        except NoActiveNameNodeError as exc:
-            raise ChannelUnavailableError(exc.whole) from exc
         except HadoopError as exc:
             raise unavailable(exc) from exc
         probing = Probing(self._namenodes, active, self._clock)
         try:
             await probing.begin(-1 if after_txid is None else after_txid)
-            end_txid = self._end(active)
+            end_txid = probing.end_txid
             first_txid = (end_txid if after_txid is None else after_txid) + 1
             # The last transaction is read once more: a transaction that is written need not be in the log for good.
             position = first_txid - 2 if after_txid is None and not self._at_first_sight else first_txid - 1
@@ -309,13 +306,6 @@ class JournalEdits:
         )
         return ChannelStats(source=JOURNALNODES, journal=journal)
 
-    def _end(self, active: Active) -> int:
-        """Return the last transaction that the active NameNode had written at the last probe."""
-        probe = self._namenodes.last_probe
-        if probe is None:
-            raise ChannelUnavailableError(f"{active.namenode.http} does not say how far its log has come")
-        return probe.txid
-
     async def _begin(self, run: _Run) -> None:
         """Begin to poll, and wait until the answers of a majority count."""
         if self._tasks is None:
@@ -327,7 +317,9 @@ class JournalEdits:
             self._tasks.create_task(self._follow(run, node), name=f"read {node.address}")
             for node in self._nodes
         ]
-        run.tasks.append(self._tasks.create_task(self._await_probes(run), name="await probes of NameNodes"))
+        run.tasks.append(
+            self._tasks.create_task(run.probing.tell(run.news), name="await probes of NameNodes")
+        )
         try:
             async with asyncio.timeout(START_S) as deadline:
                 while not run.has_begun and run.end is None:
@@ -350,12 +342,6 @@ class JournalEdits:
                 "since the NameNode's log was ahead of the JournalNodes they show nothing"
             )
         return unreadable(f"{len(run.quorum.counting)} of {count} JournalNodes can be read", troubles, count)
-
-    async def _await_probes(self, run: _Run) -> None:
-        """Have `read` look when the pool knows more."""
-        while True:
-            await run.probing.wait()
-            run.news.set()
 
     async def _await_news(self, run: _Run) -> None:
         """Return when there may be something to return, or a majority may be away."""

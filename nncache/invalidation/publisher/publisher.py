@@ -10,11 +10,10 @@ from typing import Final, NoReturn
 
 from nncache.coordination.errors import CoordinationError, NotAllowedError
 from nncache.coordination.task_group import run_all
-from nncache.hadoop.errors import HadoopError, NoActiveNameNodeError
+from nncache.hadoop.errors import HadoopError
 from nncache.invalidation.backoff import NOT_PERMITTED_RETRY_S, SETTLED_S, Backoff
 from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.errors import (
-    ChannelUnavailableError,
     GapKind,
     InvalidationError,
     MissingEventsError,
@@ -23,7 +22,7 @@ from nncache.invalidation.errors import (
     part_from_frames,
 )
 from nncache.invalidation.filters.settings import FilterSettings
-from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
+from nncache.invalidation.namenodes import NameNodes, wait_active
 from nncache.invalidation.publisher.filter_follower import (
     FilterAdmission,
     FilterFollower,
@@ -171,10 +170,7 @@ class Publisher:
 
     async def _live(self) -> None:
         """Follow one run; its end is an error."""
-        try:
-            active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
-        except NoActiveNameNodeError as exc:
-            raise ChannelUnavailableError(exc.whole) from exc
+        active = await wait_active(self._namenodes)
         namespace = await see_same_namespace(self._namenodes, active)
         asked_at = self._clock()
         state = await self._output.open(self._identity, namespace.block_pool)
