@@ -94,7 +94,6 @@ class _Reply:
 
     rest: bytes  # all behind the id
     rcode: str
-    is_truncated: bool
 
 
 class DnsResponder:
@@ -109,8 +108,6 @@ class DnsResponder:
         """Answers so far, by their code."""
         self.unanswered = 0
         """Messages that are none: too short, too long, or answers."""
-        self.truncated = 0
-        """Answers with TC."""
 
     def reply(self, wire: bytes, is_tcp: bool) -> bytes | None:  # noqa: FBT001 - a Callable
         """Return the answer to a message; None if it gets none."""
@@ -128,7 +125,6 @@ class DnsResponder:
             if max(len(wire), len(known.rest)) <= UDP_BYTES:
                 self._memo[key] = known
         self.rcodes[known.rcode] += 1
-        self.truncated += known.is_truncated
         return wire[:_ID_BYTES] + known.rest
 
     def _made(self, wire: bytes, *, is_tcp: bool) -> _Reply | None:
@@ -143,8 +139,7 @@ class DnsResponder:
         most = TCP_BYTES if is_tcp else _udp_bytes(query)
         answer = answer_to(self._zone, self._authority, query, most)
         made = answer.to_wire(max_size=most, prefer_truncation=True)
-        is_truncated = bool(dns.message.from_wire(made, question_only=True).flags & TC)
-        return _Reply(made[_ID_BYTES:], to_text(answer.rcode()), is_truncated)
+        return _Reply(made[_ID_BYTES:], to_text(answer.rcode()))
 
 
 def answer_to(zone: Zone, authority: ZoneAuthority, query: Message, most: int = TCP_BYTES) -> Message:

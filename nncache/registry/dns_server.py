@@ -51,7 +51,6 @@ class ServerFigures:
 
     over_rate: int = 0  # messages dropped for it
     failed: int = 0  # messages that met an internal error
-    connections_open: int = 0
     connections_refused: int = 0
 
 
@@ -163,14 +162,12 @@ class DnsServer:
             self.figures.connections_refused += 1
             return False
         self.open.add(connection)
-        self.figures.connections_open += 1
         return True
 
     def closed(self, connection: "Connection") -> None:
         """Take note of its end."""
         self.open.discard(connection)
         self.shares.give_back(connection.holder)
-        self.figures.connections_open -= 1
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()

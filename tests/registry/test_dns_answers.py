@@ -226,7 +226,6 @@ def test_what_does_not_fit_is_asked_for_again_over_tcp(proxies: int, payload: in
     assert answer.flags & TC
     assert answer.answer == []
     assert len(asked(answers, query, is_tcp=True).answer[0]) == proxies
-    assert answers.truncated == 1
 
 
 def test_addresses_that_do_not_fit_are_left_out(zone: Zone) -> None:

@@ -167,11 +167,11 @@ async def test_connections_are_bounded_and_idle_ones_end() -> None:
     async with served(connections=1, idle_s=0.2) as server:
         reader, writer = await connected(server)
         writer.write(b"\0")
-        await until_so(lambda: server.figures.connections_open == 1)
+        await until_so(lambda: len(server.open) == 1)
         await refused(*await connected(server))
         assert server.figures.connections_refused == 1
         await refused(reader, writer)
-        await until_so(lambda: server.figures.connections_open == 0)
+        await until_so(lambda: not server.open)
         server.shares.check()
 
 
@@ -214,5 +214,5 @@ async def test_the_end_closes_connections() -> None:
     """At once."""
     async with served() as server:
         reader, writer = await connected(server)
-        await until_so(lambda: server.figures.connections_open == 1)
+        await until_so(lambda: len(server.open) == 1)
     await refused(reader, writer)
