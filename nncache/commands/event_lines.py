@@ -44,70 +44,63 @@ WatchItem = Position | Happened | Missing | Away | FilterModified
 """A position says that the events behind it follow."""
 
 
-class TextLines:
-    """Aligned lines for people: when it was printed, transaction, what happened, to which path, and the rest."""
+def text_line(filter_name: str, item: WatchItem, now: datetime) -> str:
+    """Return a line for people: when it was printed, transaction, what happened, to which path, and the rest.
 
-    def __init__(self, filter_name: str) -> None:
-        self._filter_name = filter_name
+    Characters that steer a terminal are written as escapes.
+    """
+    return one_line(f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03}Z {_text(filter_name, item)}")
 
-    def line(self, item: WatchItem, now: datetime) -> str:
-        """Return it as one line; characters that steer a terminal are written as escapes."""
-        return one_line(f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03}Z {self._text(item)}")
 
-    def _text(self, item: WatchItem) -> str:
-        match item:
-            case Position(txid):
-                return f"-- following {self._filter_name} after transaction {txid}"
-            case FilterModified(txid, glob_before, owner_before, glob, owner):
-                parts = (
-                    f"{what} {before} -> {after}"
-                    for what, before, after in (
-                        ("glob", glob_before, glob),
-                        ("owner", owner_before, owner),
-                    )
-                    if before != after
+def _text(filter_name: str, item: WatchItem) -> str:
+    match item:
+        case Position(txid):
+            return f"-- following {filter_name} after transaction {txid}"
+        case FilterModified(txid, glob_before, owner_before, glob, owner):
+            parts = (
+                f"{what} {before} -> {after}"
+                for what, before, after in (
+                    ("glob", glob_before, glob),
+                    ("owner", owner_before, owner),
                 )
-                return f"-- {self._filter_name} was modified after transaction {txid}: {'; '.join(parts)}"
-            case Missing(reason):
-                return f"-- gap: {reason}"
-            case Away(reason):
-                return f"-- outage: {reason}"
-            case Happened(txid, event):
-                fields = encode_event(event)
-                paths = " -> ".join(str(fields[name]) for name in _NAMES if name in fields)
-                return f"{txid:>{_TXID_WIDTH}} {fields['type']!s:<{_TYPE_WIDTH}} {paths}{_rest(fields)}"
+                if before != after
+            )
+            return f"-- {filter_name} was modified after transaction {txid}: {'; '.join(parts)}"
+        case Missing(reason):
+            return f"-- gap: {reason}"
+        case Away(reason):
+            return f"-- outage: {reason}"
+        case Happened(txid, event):
+            fields = encode_event(event)
+            paths = " -> ".join(str(fields[name]) for name in _NAMES if name in fields)
+            return f"{txid:>{_TXID_WIDTH}} {fields['type']!s:<{_TYPE_WIDTH}} {paths}{_rest(fields)}"
 
 
-class JsonLines:
-    """One JSON object a line.
+def json_line(filter_name: str, item: WatchItem) -> str:
+    """Return a line for programs: one JSON object.
 
     An event has `type`, a gap `gap`, an outage `outage`, a beginning `after`, a modified filter `modifiedAfter`.
     """
+    return json.dumps({"filter": filter_name, **_fields(item)})
 
-    def __init__(self, filter_name: str) -> None:
-        self._filter_name = filter_name
 
-    def line(self, item: WatchItem, now: datetime) -> str:  # noqa: ARG002 - a program knows when it reads
-        """Return it as one line."""
-        return json.dumps({"filter": self._filter_name, **self._fields(item)})
-
-    def _fields(self, item: WatchItem) -> Mapping[str, object]:
-        match item:
-            case Position(txid):
-                return {"after": txid}
-            case FilterModified(txid, glob_before, owner_before, glob, owner):
-                return {
-                    "modifiedAfter": txid,
-                    "before": {"pathGlob": glob_before, "owner": owner_before},
-                    "now": {"pathGlob": glob, "owner": owner},
-                }
-            case Missing(reason, first_txid, last_txid):
-                known = {"firstTxid": first_txid, "lastTxid": last_txid}
-                return {"gap": reason, **{key: txid for key, txid in known.items() if txid is not None}}
-            case Away(reason):
-                return {"outage": reason}
-            case Happened(txid, event):
-                return {"txid": txid, **encode_event(event)}
+def _fields(item: WatchItem) -> Mapping[str, object]:
+    match item:
+        case Position(txid):
+            return {"after": txid}
+        case FilterModified(txid, glob_before, owner_before, glob, owner):
+            return {
+                "modifiedAfter": txid,
+                "before": {"pathGlob": glob_before, "owner": owner_before},
+                "now": {"pathGlob": glob, "owner": owner},
+            }
+        case Missing(reason, first_txid, last_txid):
+            known = {"firstTxid": first_txid, "lastTxid": last_txid}
+            return {"gap": reason, **{key: txid for key, txid in known.items() if txid is not None}}
+        case Away(reason):
+            return {"outage": reason}
+        case Happened(txid, event):
+            return {"txid": txid, **encode_event(event)}
 
 
 def _rest(fields: Mapping[str, object]) -> str:

@@ -11,14 +11,7 @@ import click
 import uvloop
 
 from nncache.client.subscribing import EventsPosition, subscribed
-from nncache.commands.event_lines import (
-    Away,
-    Happened,
-    JsonLines,
-    Missing,
-    TextLines,
-    WatchItem,
-)
+from nncache.commands.event_lines import Away, Happened, Missing, WatchItem, json_line, text_line
 from nncache.commands.options import given, with_settings
 from nncache.errors import WatchError
 from nncache.invalidation.errors import (
@@ -56,11 +49,11 @@ def watch(
     goes on by itself. After an interruption go on with --from and the last transaction seen.
     """
     settings = load_settings(WATCH, config, given(flags))
-    lines = (JsonLines if as_json else TextLines)(filter_name)
     set_up_logs(LogSettings(log_level="error"))  # the lines say what is away
 
     def tell(item: WatchItem) -> None:
-        click.echo(lines.line(item, datetime.now(UTC)))  # which flushes: a program may read it
+        line = json_line(filter_name, item) if as_json else text_line(filter_name, item, datetime.now(UTC))
+        click.echo(line)  # which flushes: a program may read it
 
     async def follow() -> None:
         task, loop = asyncio.current_task(), asyncio.get_running_loop()

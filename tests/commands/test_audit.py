@@ -12,8 +12,7 @@ from click.testing import CliRunner, Result
 
 from nncache.auditing.audit_judge import AuditOutcome
 from nncache.commands.admin_client import AdminPort
-from nncache.commands.audit import audit
-from nncache.commands.audit_client import HttpSides, is_hit, lines, proxy_of, report_as_json
+from nncache.commands.audit import HttpSides, audit, is_hit, lines, proxy_of, report_as_json
 from nncache.commands.audit_questions import AuditReport, Questions, StatusReply
 from nncache.commands.group import nncache
 from nncache.errors import NotAuditedError

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, TextLines, WatchItem
+from nncache.commands.event_lines import Away, Happened, Missing, WatchItem, json_line, text_line
 from nncache.hadoop.event_json import decode_event
 from nncache.hadoop.events import (
     AclKind,
@@ -58,7 +58,7 @@ ACL = '[{"scope": "ACCESS", "type": "USER", "name": "ann", "permission": "r--"}]
 )
 def test_people_get_aligned_lines(reported: WatchItem, line: str) -> None:
     """One line each, and none that steers the terminal."""
-    assert TextLines("joe").line(reported, NOW) == TIME + line
+    assert text_line("joe", reported, NOW) == TIME + line
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_people_get_aligned_lines(reported: WatchItem, line: str) -> None:
 )
 def test_programs_get_an_object_a_line(reported: WatchItem, fields: dict[str, object]) -> None:
     """Each names its filter; an event is one in Hadoop's words."""
-    line = JsonLines("joe").line(reported, NOW)
+    line = json_line("joe", reported)
     assert "\n" not in line
     assert json.loads(line) == {"filter": "joe", **fields}
     if isinstance(reported, Happened):

@@ -1,11 +1,10 @@
 """What a client is told, in the words of `nncache watch --json`."""
 
 import json
-from datetime import UTC, datetime
 
 import pytest
 
-from nncache.commands.event_lines import Away, Happened, JsonLines, Missing
+from nncache.commands.event_lines import Away, Happened, Missing, json_line
 from nncache.events.messages import (
     JOINED_BYTES,
     Frame,
@@ -22,9 +21,6 @@ from nncache.hadoop.events import Append, EventBatch, Unlink
 from nncache.invalidation.subscriber.events import FilterModified, Position
 from tests.events.reader import read_stream
 
-NOW = datetime(2026, 11, 25, tzinfo=UTC)
-LINES = JsonLines("f")
-
 
 def test_events_have_the_fields_of_watch() -> None:
     """Their type is the event's; the id of a transaction stands at its last event."""
@@ -34,7 +30,7 @@ def test_events_have_the_fields_of_watch() -> None:
     (append, told_a, id_a), (unlink, told_b, id_b) = read_stream(frame.data)
     assert (append, unlink, id_a, id_b) == ("APPEND", "UNLINK", "", "12")
     assert [json.loads(reported) for reported in (told_a, told_b)] == [
-        json.loads(LINES.line(Happened(12, event), NOW)) for event in events
+        json.loads(json_line("f", Happened(12, event))) for event in events
     ]
 
 
@@ -42,9 +38,9 @@ def test_where_it_begins() -> None:
     """With the id to come back with before any event; the chain is there for those who keep positions themselves."""
     ((event, reported, last_id),) = read_stream(started("f", After(43, "f-1")))
     assert (event, last_id) == ("start", "43")
-    assert json.loads(reported) == {**json.loads(LINES.line(Position(43), NOW)), "chain": "f-1"}
+    assert json.loads(reported) == {**json.loads(json_line("f", Position(43))), "chain": "f-1"}
     ((_, reported, _),) = read_stream(started("f", After(43)))
-    assert json.loads(reported) == json.loads(LINES.line(Position(43), NOW))
+    assert json.loads(reported) == json.loads(json_line("f", Position(43)))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +59,7 @@ def test_a_gap(gap: Gap, last_id: str, more: dict[str, object]) -> None:
     fields = json.loads(reported)
     to_do = fields.pop("next")
     said = Missing(gap.reason, gap.first_txid, gap.last_txid)
-    assert fields == {**json.loads(LINES.line(said, NOW)), **more}
+    assert fields == {**json.loads(json_line("f", said)), **more}
     assert to_do.startswith(
         "read the present state of the filter's paths from HDFS, then ask for the events "
     )
@@ -78,14 +74,14 @@ def test_a_modified_filter() -> None:
     assert (frame.txid, frame.events, frame.is_modified) == (9, 0, True)
     ((event, reported, last_id),) = read_stream(frame.data)
     assert (event, last_id) == ("modified", "9")
-    assert json.loads(reported) == json.loads(LINES.line(FilterModified(9, "/a", "joe", "/b", "ann"), NOW))
+    assert json.loads(reported) == json.loads(json_line("f", FilterModified(9, "/a", "joe", "/b", "ann")))
 
 
 def test_an_outage() -> None:
     """It changes no id: events come behind the same one when it is over."""
     ((event, reported, last_id),) = read_stream(b"id: 9\n\n" + outage("f", "why"))
     assert (event, last_id) == ("outage", "9")
-    assert json.loads(reported) == json.loads(LINES.line(Away("why"), NOW))
+    assert json.loads(reported) == json.loads(json_line("f", Away("why")))
 
 
 def test_why_a_stream_ends() -> None:

@@ -13,10 +13,10 @@ from nncache.cache.stats import CacheStats
 from nncache.checks.finding import failed, ok
 from nncache.checks.table import SETTINGS, CheckResult, exit_code
 from nncache.commands import registry_view
-from nncache.commands.audit_client import report_as_json
+from nncache.commands.audit import report_as_json
 from nncache.commands.audit_questions import AuditReport
 from nncache.commands.check import report_as_json as check_as_json
-from nncache.commands.event_lines import Away, Happened, JsonLines, Missing
+from nncache.commands.event_lines import Away, Happened, Missing, json_line
 from nncache.commands.filters_estimate import estimate_as_json
 from nncache.commands.filters_view import all_as_json, plan_as_json
 from nncache.commands.fleet_client import Answer
@@ -87,7 +87,6 @@ def shapes() -> Iterator[tuple[str, str]]:
         examples=("/user/joe/a/_SUCCESS",),
     )
     yield "filters estimate", _text(estimate_as_json(_JOE.path_glob, found, 1000.0, "", is_whole=True))
-    lines = JsonLines("joe")
     printed = (
         Position(70),
         Happened(71, Unlink("/user/joe/a/_SUCCESS", 1_795_298_171_446)),
@@ -95,7 +94,7 @@ def shapes() -> Iterator[tuple[str, str]]:
         Away("no publisher is running"),
         FilterModified(80, _JOE.path_glob, _JOE.owner, _WIDER.path_glob, _WIDER.owner),
     )
-    yield "watch", "\n".join(lines.line(each, _MADE_AT) for each in printed)
+    yield "watch", "\n".join(json_line("joe", each) for each in printed)
     purged: dict[str, object] = {"purged": [asdict(Purged(path="/user/joe", is_subtree=True, was_held=True))]}
     yield "explain", _text(_explanation())
     yield "purge", _text(purged)
