@@ -150,11 +150,11 @@ class SyncedZnodes(Znodes, Protocol):
 
     @property
     def connection_id(self) -> int:
-        """Counts up with every connection."""
+        """Counts up with every connection, and with every session; 0 before the first."""
 
     @property
     def session_id(self) -> int:
-        """The present session's id; 0 without one."""
+        """The present session's id, as in `Znode.owner_session`; 0 without one."""
 
     async def sync(self, path: str) -> None:
         """Return when this session's server has carried out all that was committed before the call.
@@ -172,10 +172,10 @@ class SyncedZnodes(Znodes, Protocol):
         """Return when there is a connection. Raises ConnectionLostError after `timeout_s` seconds."""
 
     async def ensure(self, path: str, acl: Acl = OPEN) -> None:
-        """See that a znode is there, and those above it."""
+        """See that a znode is there, and those above it; those that are missing are made empty, with this ACL."""
 
 
-class ZooKeeper(Znodes, Protocol):
+class ZooKeeper(SyncedZnodes, Protocol):
     """One session with ZooKeeper. Every call has a deadline and may be cancelled.
 
     All calls raise ConnectionLostError when there is no connection or it was lost meanwhile; others as said.
@@ -184,23 +184,6 @@ class ZooKeeper(Znodes, Protocol):
     @property
     def is_connected(self) -> bool:
         """Whether there is a connection, as far as is known."""
-
-    @property
-    def connection_id(self) -> int:
-        """Counts up with every connection, and with every session; 0 before the first."""
-
-    @property
-    def session_id(self) -> int:
-        """The present session's id, as in `Znode.owner_session`; 0 without one."""
-
-    async def sync(self, path: str) -> None:
-        """Return when this session's server has carried out all that was committed before the call."""
-
-    async def wait_connected(self, timeout_s: float) -> None:
-        """Return when there is a connection. Raises ConnectionLostError after `timeout_s` seconds."""
-
-    async def ensure(self, path: str, acl: Acl = OPEN) -> None:
-        """See that a znode is there, and those above it; those that are missing are made empty, with this ACL."""
 
     async def acl(self, path: str) -> ZnodeAcl:
         """Return a znode's ACL, which needs the right to read or to administer it.

@@ -108,6 +108,7 @@ class ProtectedSession:
         self.wait_connected = session.wait_connected
         self.get = session.get
         self.get_many = session.get_many
+        self.snapshot = session.snapshot
         self.children = session.children
         self.acl = session.acl
         self.set_acl = session.set_acl
