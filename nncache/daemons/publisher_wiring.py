@@ -45,7 +45,7 @@ from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.feed.source import FeedEdits
 from nncache.invalidation.filters.hdfs_store import FilterStore
-from nncache.invalidation.filters.read_ahead import reading_ahead
+from nncache.invalidation.filters.quick_hdfs import reading_ahead
 from nncache.invalidation.journal.access import journal_access
 from nncache.invalidation.journal.choice import edits_of
 from nncache.invalidation.publisher.access import rules_of

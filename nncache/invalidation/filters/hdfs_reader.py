@@ -23,7 +23,7 @@ from nncache.invalidation.filters.definition import (
     parse_definition,
 )
 from nncache.invalidation.filters.hdfs_calls import Hdfs, answered, is_missing, reason_of, status_if_there
-from nncache.invalidation.filters.read_ahead import ReadAhead
+from nncache.invalidation.filters.quick_hdfs import ReadAhead
 from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.filters.trust import DirectoryTrust, Distrust, trust_in
 

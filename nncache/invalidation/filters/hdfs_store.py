@@ -50,7 +50,7 @@ from nncache.invalidation.filters.hdfs_reader import (
     Progress,
     StoredFilter,
 )
-from nncache.invalidation.filters.read_ahead import ReadAhead
+from nncache.invalidation.filters.quick_hdfs import ReadAhead
 from nncache.invalidation.filters.settings import DEFAULT_PATH
 from nncache.invalidation.filters.stored_filters import StoredFilters
 

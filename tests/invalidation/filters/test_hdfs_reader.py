@@ -10,7 +10,7 @@ from nncache.hadoop.filestatus import FileType
 from nncache.invalidation.errors import FilterAccessError, FiltersUnavailableError
 from nncache.invalidation.filters.definition import ATTRIBUTE, MAX_DEFINITION_BYTES, SUBSCRIBERS, Filter
 from nncache.invalidation.filters.hdfs_reader import BrokenDefinition, FilterReader, StoredFilter
-from nncache.invalidation.filters.read_ahead import ReadBefore
+from nncache.invalidation.filters.quick_hdfs import ReadBefore
 from tests.invalidation.filters.fake_hdfs import FakeHdfs, Node, Place, failing, refusal
 
 PATH = "/filters"

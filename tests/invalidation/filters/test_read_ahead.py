@@ -10,8 +10,7 @@ from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter
 from nncache.invalidation.filters.hdfs_reader import FilterReader
 from nncache.invalidation.filters.hdfs_store import FilterStore
-from nncache.invalidation.filters.quick_hdfs import quick
-from nncache.invalidation.filters.read_ahead import WORTH_IT, ReadBefore, reading_ahead
+from nncache.invalidation.filters.quick_hdfs import WORTH_IT, ReadBefore, quick, reading_ahead
 from nncache.testbed import Cluster
 from tests.invalidation.filters.fake_hdfs import FakeHdfs, Naming
 
