@@ -7,7 +7,7 @@ import msgspec
 
 from nncache.hadoop.globs import compile_glob
 from nncache.hadoop.paths import name
-from nncache.invalidation.channel.znode_json import ENCODER, VERSION, Id, Number, Versioned, parse_whole
+from nncache.invalidation.channel.znode_json import ENCODER, VERSION, Id, Number, Versioned, whole
 from nncache.invalidation.channel.znodes import is_filter_name
 
 MAX_GLOB_LENGTH: Final = 8000
@@ -89,25 +89,19 @@ def encode_published_filter(published: PublishedFilter) -> bytes:
     )
 
 
-def parse_published_filter(path: str, data: bytes) -> PublishedFilter:
-    """Read the data of the znode `path`, a filter's definition. Raises CorruptZnodeError."""
-    return parse_whole(path, data, _published_filter)
-
-
-def parse_readers(path: str, data: bytes) -> frozenset[str]:
-    """Read who may read the events of the filter whose definition the znode `path` is: its owner and its subscribers.
+@whole
+def parse_readers(_: str, data: bytes) -> frozenset[str]:
+    """Read who may read the events of the filter whose definition the znode is: its owner and its subscribers.
 
     What it matches is not looked at: strangers ask as well, and a glob may take long. Raises CorruptZnodeError.
     """
-    return parse_whole(path, data, _readers)
-
-
-def _readers(_: str, data: bytes) -> frozenset[str]:
     definition = _DEFINITION.decode(data)
     return frozenset({definition.owner, *definition.allowed_subscribers})
 
 
-def _published_filter(path: str, data: bytes) -> PublishedFilter:
+@whole
+def parse_published_filter(path: str, data: bytes) -> PublishedFilter:
+    """Read the data of the znode `path`, a filter's definition. Raises CorruptZnodeError."""
     if not is_filter_name(name(path)):
         raise ValueError("no filter may be called so")
     definition = _DEFINITION.decode(data)

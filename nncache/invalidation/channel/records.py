@@ -28,7 +28,7 @@ from nncache.hadoop.event_json import decode_event, encode_event
 from nncache.hadoop.events import EventBatch
 from nncache.hadoop.paths import canonical, name
 from nncache.invalidation.channel.published_filters import FilterTerms, TermsJson, read_terms
-from nncache.invalidation.channel.znode_json import ENCODER, VERSION, Id, Number, Versioned, parse_whole
+from nncache.invalidation.channel.znode_json import ENCODER, VERSION, Id, Number, Versioned, whole
 from nncache.invalidation.channel.znodes import parse_txid
 
 
@@ -177,12 +177,9 @@ def encode_filter_record(record: FilterRecord) -> bytes:
     )
 
 
+@whole
 def parse_filter_record(path: str, data: bytes) -> FilterRecord:
     """Read the data of the znode `path`, a record of a filter's stream. Raises CorruptZnodeError."""
-    return parse_whole(path, data, _filter_record)
-
-
-def _filter_record(path: str, data: bytes) -> FilterRecord:
     record = _FILTER_RECORD.decode(data)
     link = _link(path, record)
     dropped = _dropped(record.dropped, link)
@@ -232,12 +229,9 @@ def encode_cache_record(record: CacheRecord) -> bytes:
     )
 
 
+@whole
 def parse_cache_record(path: str, data: bytes) -> CacheRecord:
     """Read the data of the znode `path`, a record of the stream for caches. Raises CorruptZnodeError."""
-    return parse_whole(path, data, _cache_record)
-
-
-def _cache_record(path: str, data: bytes) -> CacheRecord:
     record = _CACHE_RECORD.decode(data)
     link = _link(path, record)
     dropped = _dropped(record.dropped, link)

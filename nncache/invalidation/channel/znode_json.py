@@ -5,6 +5,7 @@ What cannot be read whole is refused whole, and so is another `version`; keys th
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Annotated, Final, TypeAlias, TypeVar
 
 import msgspec
@@ -44,18 +45,23 @@ def fits(data: bytes) -> bool:
     return len(data) <= MAX_RECORD_BYTES
 
 
-def parse_whole(path: str, data: bytes, parse: Callable[[str, bytes], _Parsed]) -> _Parsed:
-    """Return what `parse` makes of the data of the znode `path`. Raises CorruptZnodeError."""
-    if not fits(data):
-        raise CorruptZnodeError(path, f"{len(data)} bytes: at most {MAX_RECORD_BYTES} are written")
-    try:
-        version = _VERSIONED.decode(data).version
-        if version != VERSION:
-            raise ValueError(f"version {version}: this release reads version {VERSION}; upgrade it")  # noqa: TRY301 - translated below
-        return parse(path, data)
-    except (
-        ValueError,  # also EventJsonError, GlobError, msgspec's own, and bytes that are not UTF-8
-        InvalidPathError,
-        RecursionError,  # of msgspec, for what is nested a thousand deep
-    ) as exc:
-        raise CorruptZnodeError(path, str(exc)[:MAX_REASON]) from exc
+def whole(parse: Callable[[str, bytes], _Parsed]) -> Callable[[str, bytes], _Parsed]:
+    """Have what reads the data of the znode `path` read what has our version alone, and raise CorruptZnodeError."""
+
+    @wraps(parse)
+    def parse_whole(path: str, data: bytes) -> _Parsed:
+        if not fits(data):
+            raise CorruptZnodeError(path, f"{len(data)} bytes: at most {MAX_RECORD_BYTES} are written")
+        try:
+            version = _VERSIONED.decode(data).version
+            if version != VERSION:
+                raise ValueError(f"version {version}: this release reads version {VERSION}; upgrade it")  # noqa: TRY301 - translated below
+            return parse(path, data)
+        except (
+            ValueError,  # also EventJsonError, GlobError, msgspec's own, and bytes that are not UTF-8
+            InvalidPathError,
+            RecursionError,  # of msgspec, for what is nested a thousand deep
+        ) as exc:
+            raise CorruptZnodeError(path, str(exc)[:MAX_REASON]) from exc
+
+    return parse_whole
