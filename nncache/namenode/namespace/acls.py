@@ -9,9 +9,10 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from nncache.namenode.namespace import events
+from nncache.namenode.namespace.files import existing
 from nncache.namenode.namespace.inode import AclEntry, Inode
-from nncache.namenode.namespace.permissions import ALL, Caller, check_owner, check_traverse, symbol
-from nncache.namenode.namespace.refusal import Java, Refusal, not_found
+from nncache.namenode.namespace.permissions import ALL, Caller, check_owner, reached, symbol
+from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import View
 
@@ -27,8 +28,7 @@ def change_acl(
     view: View, tx: Transaction, caller: Caller, change: Change, entries: Sequence[AclEntry] = ()
 ) -> None:
     """Change the ACL of a path's inode. `change` is one of `merge`, `remove`, `replace`, `without`, `minimal`."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     check_owner(caller, chain)
     node = chain.last
     assert node is not None, "check_owner has seen that it is there"
@@ -231,8 +231,5 @@ def _invalid(message: str) -> Refusal:
 
 def acl_status(view: View, caller: Caller) -> Inode:
     """Return the inode whose ACL is asked for."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
-    if chain.last is None:
-        raise not_found(f"cannot find {chain.path}")
-    return chain.last.inode
+    chain = reached(view, caller)
+    return existing(chain).inode

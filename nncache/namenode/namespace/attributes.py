@@ -9,7 +9,7 @@ from typing import Final
 from nncache.coordination.zookeeper import Create
 from nncache.namenode.namespace import events, layout
 from nncache.namenode.namespace.create import check_replication
-from nncache.namenode.namespace.files import change_file, existing
+from nncache.namenode.namespace.files import change_file, counted, existing
 from nncache.namenode.namespace.inode import NO_QUOTA, ROOT_ID, UNLIMITED, Inode, Quota
 from nncache.namenode.namespace.permissions import (
     READ,
@@ -20,10 +20,11 @@ from nncache.namenode.namespace.permissions import (
     check_owner,
     check_superuser,
     check_traverse,
+    reached,
 )
 from nncache.namenode.namespace.refusal import Java, Refusal, denied, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
-from nncache.namenode.namespace.view import Tree, View
+from nncache.namenode.namespace.view import View
 
 XATTR_NAMESPACES: Final = ("user", "trusted", "security", "system", "raw")
 MAX_XATTRS: Final = 32
@@ -37,8 +38,7 @@ POLICIES: Final = {
 
 def set_permission(view: View, tx: Transaction, caller: Caller, mode: int) -> None:
     """Set the mode. Where there is an ACL, the group's bits are its mask."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     check_owner(caller, chain)
     node = existing(chain)
     if mode != node.inode.mode:
@@ -48,8 +48,7 @@ def set_permission(view: View, tx: Transaction, caller: Caller, mode: int) -> No
 
 def set_owner(view: View, tx: Transaction, caller: Caller, owner: str | None, group: str | None) -> None:
     """Set owner and group; None leaves it."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     check_owner(caller, chain)
     if not caller.is_superuser:
         if owner is not None and owner != caller.user:
@@ -65,8 +64,7 @@ def set_owner(view: View, tx: Transaction, caller: Caller, owner: str | None, gr
 
 def set_times(view: View, tx: Transaction, caller: Caller, mtime: int, atime: int) -> None:
     """Set the times of modification and access, in ms; -1 leaves it."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     check_access(caller, chain, WRITE)
     node = chain.last
     if node is None:
@@ -159,12 +157,6 @@ def _quota_command(names: int, space: int) -> str:
     if names == UNLIMITED and space == NO_QUOTA:
         return "clearSpaceQuota"
     return "setQuota" if space == UNLIMITED else "setSpaceQuota"
-
-
-def counted(tree: Tree) -> tuple[int, int]:
-    """Return how many files and directories a tree has, and how many bytes with all replicas."""
-    inodes = [node.inode for node in tree.nodes()]
-    return len(inodes), sum(inode.space for inode in inodes if not inode.is_directory)
 
 
 def shown_quota(inode: Inode) -> tuple[int, int]:

@@ -5,7 +5,7 @@ import msgspec
 from nncache.namenode.namespace.inode import Inode
 from nncache.namenode.namespace.refusal import not_found
 from nncache.namenode.namespace.transaction import Transaction
-from nncache.namenode.namespace.view import Chain, Node, View
+from nncache.namenode.namespace.view import Chain, Node, Tree, View
 
 
 def file_of(chain: Chain) -> Node:
@@ -36,7 +36,12 @@ def usage_of(view: View, node: Node) -> tuple[int, int]:
     """Return how many files and directories a tree has, and how many bytes with all their replicas."""
     if node.inode.quota is not None:
         return node.inode.quota.used_names, node.inode.quota.used_space
-    inodes: list[Inode] = [each.inode for each in view.tree_of(node).nodes()]
+    return counted(view.tree_of(node))
+
+
+def counted(tree: Tree) -> tuple[int, int]:
+    """Return the same of a tree that was read."""
+    inodes = [node.inode for node in tree.nodes()]
     return len(inodes), sum(inode.space for inode in inodes if not inode.is_directory)
 
 

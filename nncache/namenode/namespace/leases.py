@@ -15,7 +15,7 @@ from nncache.hadoop.events import Close
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.files import change_file, file_of
 from nncache.namenode.namespace.inode import Block, BlockState, Inode, Location, Recovery, Replica, encode
-from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, check_traverse
+from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, reached
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, Replicas, View
@@ -104,8 +104,7 @@ def take_over(
 
 def recover_lease(view: View, tx: Transaction, caller: Caller, holder: str) -> bool:
     """Close a file that any client writes, or begin to; tell whether it is closed."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     node = file_of(chain)
     if not node.inode.is_open:
         return True
@@ -115,8 +114,7 @@ def recover_lease(view: View, tx: Transaction, caller: Caller, holder: str) -> b
 
 def is_file_closed(view: View, caller: Caller) -> bool:
     """Tell whether a file is not being written."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     return not file_of(chain).inode.is_open
 
 

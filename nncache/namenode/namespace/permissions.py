@@ -8,7 +8,7 @@ from typing import Final
 
 from nncache.namenode.namespace.inode import Inode
 from nncache.namenode.namespace.refusal import Java, Refusal, denied, not_found
-from nncache.namenode.namespace.view import Chain, Tree
+from nncache.namenode.namespace.view import Chain, Tree, View
 
 READ: Final = 4
 WRITE: Final = 2
@@ -50,6 +50,13 @@ def check_traverse(caller: Caller, chain: Chain, *, creates: bool = False) -> No
             raise Refusal(Java.PARENT_NOT_DIRECTORY, message) if creates else denied(message)
         if not caller.is_superuser:
             _check(caller, chain, index, EXECUTE)
+
+
+def reached(view: View, caller: Caller) -> Chain:
+    """Return the one path that is asked for, if the caller may go as far as to it; refusals as of `check_traverse`."""
+    (chain,) = view.chains
+    check_traverse(caller, chain)
+    return chain
 
 
 def check_owner(caller: Caller, chain: Chain) -> None:

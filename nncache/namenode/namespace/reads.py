@@ -19,6 +19,7 @@ from nncache.namenode.namespace.permissions import (
     check_below,
     check_each,
     check_traverse,
+    reached,
 )
 from nncache.namenode.namespace.refusal import not_found
 from nncache.namenode.namespace.transaction import Transaction
@@ -68,8 +69,7 @@ def status_of(node: Node, policy: int, suffix: str = "") -> FileStatus:
 
 def listed(view: View, caller: Caller) -> tuple[Node, int]:
     """Return the file or directory to be listed, with its storage policy."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     if chain.last is None:
         raise not_found(f"File {chain.asked} does not exist.")
     if chain.last.inode.is_directory:
@@ -92,8 +92,7 @@ class ContentSummary:
 
 def content_summary(view: View, caller: Caller, *, as_usage: bool = False) -> ContentSummary:
     """Return what a tree holds; all its directories must be open to the caller. `as_usage` words a refusal."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     node = chain.last
     if node is None:
         what = "File/Directory does not exist" if as_usage else "File does not exist"
@@ -119,8 +118,7 @@ def content_summary(view: View, caller: Caller, *, as_usage: bool = False) -> Co
 
 def readable(view: View, tx: Transaction, caller: Caller) -> Inode:
     """Return a file that the caller may read, and set its access time if it is old."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     node = file_of(chain)
     check_access(caller, chain, READ)
     if tx.now_ms > node.inode.atime + ACCESS_TIME_PRECISION_MS:
@@ -131,8 +129,7 @@ def readable(view: View, tx: Transaction, caller: Caller) -> Inode:
 
 def check_may(view: View, caller: Caller, access: int) -> None:
     """See that the caller has these rights to what a path names."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     if chain.last is None:
         raise not_found(f"Path not found: {chain.path}")
     check_access(caller, chain, access)
@@ -140,8 +137,7 @@ def check_may(view: View, caller: Caller, access: int) -> None:
 
 def policy(view: View, caller: Caller) -> int:
     """Return the storage policy that holds for what a path names; 0: the default one."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     check_access(caller, chain, READ)
     if chain.last is None:
         raise not_found(f"File/Directory does not exist: {chain.path}")

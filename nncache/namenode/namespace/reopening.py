@@ -10,7 +10,7 @@ from nncache.hadoop.events import Append, Truncate
 from nncache.namenode.namespace.files import change_file, file_of
 from nncache.namenode.namespace.inode import Block, BlockState, Inode
 from nncache.namenode.namespace.leases import Purpose, Writer, drop_block, order_recovery, take_over
-from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, check_traverse
+from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, reached
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import View
@@ -18,8 +18,7 @@ from nncache.namenode.namespace.view import View
 
 def append(view: View, tx: Transaction, caller: Caller, writer: Writer) -> Inode | Refusal:
     """Give the writer the lease of a file; its last block, if it is not full, is under construction again."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     node = chain.last
     if node is not None and node.inode.is_directory:
         raise Refusal(
@@ -49,8 +48,7 @@ def append(view: View, tx: Transaction, caller: Caller, writer: Writer) -> Inode
 
 def truncate(view: View, tx: Transaction, caller: Caller, length: int, writer: Writer) -> bool | Refusal:
     """Cut a file off at a length; True if it has that length now, False if a block has to be cut."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     check_access(caller, chain, WRITE)
     node = file_of(chain)
     last = node.inode.blocks[-1] if node.inode.blocks else None

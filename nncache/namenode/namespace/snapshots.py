@@ -17,6 +17,7 @@ from nncache.namenode.namespace.permissions import (
     check_owner,
     check_superuser,
     check_traverse,
+    reached,
 )
 from nncache.namenode.namespace.refusal import Java, Refusal, not_found
 from nncache.namenode.namespace.transaction import Transaction
@@ -48,8 +49,7 @@ def allow(view: View, tx: Transaction, caller: Caller, *, on: bool) -> None:
 
 def create_snapshot(view: View, caller: Caller, name: str) -> None:
     """Refuse to make a snapshot."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     check_owner(caller, chain)
     if name and (ROOT in name or name in _RESERVED or not is_valid(ROOT + name)):
         raise Refusal(Java.INVALID_PATH, f"Invalid path name Invalid snapshot name: {name}")
@@ -63,8 +63,7 @@ def create_snapshot(view: View, caller: Caller, name: str) -> None:
 
 def refuse_snapshot(view: View, caller: Caller, message: str, name: str) -> None:
     """Refuse to rename or delete a snapshot, since no directory has any; the message says {name} and {path}."""
-    (chain,) = view.chains
-    check_traverse(caller, chain)
+    chain = reached(view, caller)
     check_owner(caller, chain)
     _snapshottable(caller, chain)
     raise _refused(message.format(name=name, path=chain.path))

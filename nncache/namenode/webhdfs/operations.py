@@ -13,8 +13,8 @@ from nncache.hadoop.redirects import form_c
 from nncache.namenode.namespace import acls
 from nncache.namenode.namespace.inode import UNLIMITED, Inode
 from nncache.namenode.namespace.making import Modes, is_valid
-from nncache.namenode.namespace.permissions import Caller
-from nncache.namenode.namespace.refusal import Java, Refusal, denied, io_error, not_found
+from nncache.namenode.namespace.permissions import Caller, check_superuser
+from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.namenode import NameNode
 from nncache.namenode.webhdfs import json
@@ -381,11 +381,7 @@ def _refused(java: Java, message: str, *required: str) -> Serve:
 def _for_superusers(operation: str, java: Java, message: str, *required: str) -> Serve:
     async def serve(request: Request) -> Answer:
         request.parameters.require(*required)
-        if not request.caller.is_superuser:
-            raise denied(
-                f"Access denied for user {request.caller.user}. "
-                f"Superuser privilege is required for operation {operation}"
-            )
+        check_superuser(request.caller, operation)
         raise Refusal(java, message.replace("PATH", request.path))
 
     return serve
