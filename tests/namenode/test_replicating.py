@@ -680,7 +680,7 @@ async def test_work_goes_on_under_another_claim_no_more(
             again = await cluster.namenodes[0].running.znodes.get(znode.path)
             async with Claims(other.running.znodes).claimed("block_reports", again) as second:
                 assert second is not None
-                await FencedZnodes(one.running.znodes, first.fence).commit([SetData(znode.path, b"late")])
+                await FencedZnodes(one.running.znodes, first).commit([SetData(znode.path, b"late")])
 
     async with several(tmp_path / "whole", namenodes=2, datanodes=1) as cluster:
         with pytest.raises(NotLeadingError):

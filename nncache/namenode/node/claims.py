@@ -8,24 +8,17 @@ A claim whose end did not come through, though its session lives on, is taken aw
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import TypeAlias
 
 from nncache.coordination.errors import CoordinationError, NoNodeError, ZnodeError
 from nncache.coordination.linearizable import LinearizableZnodes
 from nncache.coordination.zookeeper import Check, Create, Delete, SetData, Znode
 from nncache.namenode.namespace import layout
 
-
-class Claim:
-    """An item that this process works on: what `FencedZnodes` checks in each transaction."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def fence(self) -> Check:
-        """Return what makes a transaction fail once the session has ended."""
-        return Check(self._path, 0)
+Claim: TypeAlias = Callable[[], Check]
+"""Of an item that this process works on: the fence of `FencedZnodes`, which fails once the session has ended."""
 
 
 class Claims:
@@ -65,7 +58,7 @@ class Claims:
             self._left.add(path)  # it may have been made
             raise
         try:
-            yield Claim(path)
+            yield lambda: Check(path, 0)
         finally:
             self._left.add(path)
             with suppress(CoordinationError):  # it ends with the session at the latest

@@ -89,24 +89,15 @@ class FencedZnodes:
     """The znodes as one process alone may change them.
 
     `fence` returns what makes a transaction fail once the process leads no more (`Leader.fence`), or has lost what it
-    had claimed (`claims.Claim.fence`).
+    had claimed (`claims.Claim`).
     """
 
     def __init__(self, znodes: Znodes, fence: Callable[[], Check]) -> None:
         self._znodes = znodes
         self._fence = fence
-
-    async def get(self, path: str) -> Znode:
-        """Return a znode."""
-        return await self._znodes.get(path)
-
-    async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return many znodes."""
-        return await self._znodes.get_many(paths)
-
-    async def children(self, path: str) -> tuple[str, ...]:
-        """Return the names of the children."""
-        return await self._znodes.children(path)
+        self.get = znodes.get
+        self.get_many = znodes.get_many
+        self.children = znodes.children
 
     async def commit(self, operations: Sequence[Operation]) -> None:
         """Carry out a transaction, unless it is another's work by now. Raises NotLeadingError."""

@@ -666,7 +666,7 @@ class NameNode:
         self._may_write("Cannot commitBlockSynchronization while in safe mode")
         file_system = self._fs
         if claim is not None:
-            file_system = FileSystem(FencedZnodes(self._fs.znodes, claim.fence), self._fs.now_ms)
+            file_system = FileSystem(FencedZnodes(self._fs.znodes, claim), self._fs.now_ms)
             file_system.ids = self._fs.ids
         await file_system.run_on(
             recovered.order.file,

@@ -310,7 +310,7 @@ class Replicating:
                 continue
             async with self._claims.claimed("block_reports", znode) as claim:
                 if claim is not None:
-                    await self._take_report(znode.path, FencedZnodes(self._znodes, claim.fence))
+                    await self._take_report(znode.path, FencedZnodes(self._znodes, claim))
 
     async def _take_report(self, path: str, znodes: Znodes) -> None:
         datanode = path.rpartition("/")[2]
