@@ -137,7 +137,15 @@ class PublisherSystem:
         self._pool = NameNodePool(settings.namenodes, clock, identity, web)
         first, *others = map(web.url, settings.namenodes.namenode_http)
         user = settings.namenodes.user
-        self._hdfs = WebHdfs(first, user, others=others, timeout_s=HDFS_TIMEOUT_S, identity=identity, web=web)
+        self._hdfs = WebHdfs(
+            first,
+            user,
+            others=others,
+            timeout_s=HDFS_TIMEOUT_S,
+            identity=identity,
+            web=web,
+            order=lambda: [web.url(each.http) for each in self._pool.order()],
+        )
         self._watchdog = Watchdog()
         self._started_at = clock()
         self._history = History(self._started_at, PublisherTotals())

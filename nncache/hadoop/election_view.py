@@ -144,6 +144,7 @@ class _Seen:
     failures: int = 0  # probes without an answer since the last answer
     others_had: int = 0  # how far others' logs were known to have come when that question was sent
     claim: Claim | None = None  # to be active; None: its last answer made none
+    is_observer: bool = False  # by its last answer, whatever silence followed
 
 
 class ElectionView:
@@ -217,6 +218,10 @@ class ElectionView:
         """Whether it counts as reachable."""
         return self._seen[namenode].answer is not None
 
+    def is_observer(self, namenode: NameNode) -> bool:
+        """Whether it has said last that it is one: over WebHDFS it answers reads, from a log that may be behind."""
+        return self._seen[namenode].is_observer
+
     def state_of(self, namenode: NameNode) -> HaState | None:
         """Return what it last said of itself; None if it counts as unreachable."""
         answer = self._seen[namenode].answer
@@ -249,6 +254,7 @@ class ElectionView:
             return
         seen.claim = self._claim(seen, asked_at, answer)
         seen.answer, seen.asked_at, seen.others_had = answer, asked_at, others_had
+        seen.is_observer = answer.state is HaState.OBSERVER
         self._decide()
 
     def failed(self, namenode: NameNode) -> None:

@@ -26,7 +26,9 @@ from nncache.hadoop.credentials import (
 )
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.hadoop.users import is_user_name, read_claimed_user
+from nncache.net.http1.head import HARMLESS_FIELDS
 from nncache.proxy.messages import Header, RequestHead
+from nncache.proxy.per_request_fields import NAMES as PER_REQUEST_NAMES
 
 _CANCEL: Final = "CANCELDELEGATIONTOKEN"
 
@@ -34,6 +36,10 @@ _SHOWN_CHARS: Final = 64  # of the user whom a credential names
 
 MARGIN_S: Final = 2.0
 """By which a proof ends before its credential: `Date` counts whole seconds and is kept for one (Jetty)."""
+
+_READ_OR_HARMLESS: Final = (
+    HARMLESS_FIELDS | {b"if-none-match", b"prefer"} | set(map(str.encode, PER_REQUEST_NAMES))
+)
 
 _OF_NO_CREDENTIAL: Final = re.compile(rb'hadoop\.auth=(?:"?u=[^&;"]*&p=[^&;"]*&t=simple&|(?:"")?(?:;|$))')
 """A cookie that a NameNode makes for `user.name`, or with which it takes one back."""
@@ -120,12 +126,22 @@ def claimed_user(headers: Iterable[Header]) -> str | None:
     return cookie.user if isinstance(cookie, AuthCookie) and cookie.kind != SIMPLE else None
 
 
-def other_cookies(headers: Iterable[Header]) -> bytes:
-    """Return a digest of the cookies of a request that are no `hadoop.auth`; b"" if there are none."""
-    values = [value for name, value in headers if name.lower() == b"cookie"]
-    pairs = [pair.strip(b" \t") for value in values for pair in value.split(b";")]
-    others = [pair for pair in pairs if pair.partition(b"=")[0] != COOKIE_NAME]
-    return hashlib.sha256(b"\0".join(others)).digest() if others else b""
+def unread_fields(headers: Iterable[Header]) -> bytes:
+    """Return a digest of the fields by which a NameNode may know who asks, and nncache does not; b"" if there are none.
+
+    Of cookies all but `hadoop.auth` are among them.
+    """
+    found = []
+    for name, value in headers:
+        match name.lower():
+            case b"cookie":
+                pairs = (pair.strip(b" \t") for pair in value.split(b";"))
+                found += [b"cookie:" + pair for pair in pairs if pair.partition(b"=")[0] != COOKIE_NAME]
+            case key if key not in _READ_OR_HARMLESS:
+                found.append(b"%b:%b" % (key, value))
+            case _:
+                pass
+    return hashlib.sha256(b"\0".join(found)).digest() if found else b""
 
 
 def is_authenticated_by_fields(headers: Iterable[Header]) -> bool:

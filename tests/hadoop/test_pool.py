@@ -299,6 +299,19 @@ async def test_of_several_active_the_latest_is_tried_first() -> None:
         assert pool.order() == (second.namenode, first.namenode)
 
 
+async def test_ownwrites_no_observer_is_asked() -> None:
+    """It would answer a read, as of a log that is behind: also once it is silent, until it says that it is another."""
+    observer = FakeJmx(state="observer")
+    async with fake_jmx(observer), fake_jmx() as active, watched(observer, active) as pool:
+        assert (await pool.wait_active(5)).namenode == active.namenode
+        assert pool.order() == (active.namenode,)
+        observer.status = 500
+        await until(observer, lambda: pool.state_of(observer.namenode) is None)
+        assert pool.order() == (active.namenode,)
+        observer.status, observer.state = 200, "standby"
+        await until(observer, lambda: pool.order() == (active.namenode, observer.namenode))
+
+
 async def test_why_no_namenode_is_known_to_be_active_is_told() -> None:
     """Such as one that wants Kerberos of whoever asks for /jmx."""
     async with fake_jmx(FakeJmx(status=401)) as only, watched(only) as pool:

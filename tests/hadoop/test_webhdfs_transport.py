@@ -103,6 +103,24 @@ async def test_the_active_namenode_is_found_and_remembered() -> None:
         assert (standby.asked, starting.asked, active.asked) == (3, 1, 4)
 
 
+async def test_where_an_order_is_given_no_other_is_asked() -> None:
+    """Not the one that answered last either: it may have become an observer, which answers reads from the past."""
+    first, second = Server(Mood.ACTIVE), Server(Mood.ACTIVE)
+    bases = list[str]()
+    async with (
+        running(first, second),
+        WebHdfsTransport((first.base, second.base), timeout_s=5.0, order=lambda: bases) as transport,
+    ):
+        for order in ([first.base], [second.base, first.base]):
+            bases[:] = (base.rstrip("/") for base in order)
+            assert await transport.ask("GET", TARGET) == b"done"
+        assert (first.asked, second.asked) == (1, 1)
+        assert transport.url("") == second.base.rstrip("/")
+        bases.clear()
+        with pytest.raises(NoActiveNameNodeError, match="none of the NameNodes is the active one"):
+            await transport.ask("GET", TARGET)
+
+
 async def test_a_refused_connection_leads_to_the_next() -> None:
     """Nothing was sent, so any call may go elsewhere."""
     with PortLease() as lease:

@@ -60,7 +60,7 @@ class DictNameNode:
         else:
             status = 200
         said = reply(status, body, self.clock())
-        if user := _jwt_user_of(head):
+        if user := _user_of_fields(head):
             said.headers = ((b"Set-Cookie", b'hadoop.auth="u=%b&p=%b&t=jwt&e=1&s=c2ln"' % (user, user)),)
         return await self._held(said)
 
@@ -109,15 +109,23 @@ class DictNameNode:
         return 500
 
 
-def _jwt_user_of(head: RequestHead) -> bytes:
-    """Return whom a cookie names that NameNodes take with JWTRedirectAuthenticationHandler; b"": there is none."""
-    values = (value for name, value in head.headers if name.lower() == b"cookie")
-    return next((value[11:] for value in values if value.startswith(b"hadoop-jwt=")), b"")
+def _user_of_fields(head: RequestHead) -> bytes:
+    """Return whom a field names for which a NameNode has a handler (JWTRedirectAuthenticationHandler, a site's own)."""
+    named = ((b"cookie", b"hadoop-jwt="), (b"x-remote-user", b""))
+    return next(
+        (
+            value.removeprefix(prefix)
+            for name, value in head.headers
+            for each, prefix in named
+            if name.lower() == each and value.startswith(prefix)
+        ),
+        b"",
+    )
 
 
 def _user_of(head: RequestHead) -> str:
-    """Return who asks: whom the service asks for, the token, what a cookie says, or the name."""
-    if user := _jwt_user_of(head):
+    """Return who asks: whom the service asks for, the token, what a field says, or the name."""
+    if user := _user_of_fields(head):
         return user.decode()
     if head.acts_for or "delegation=" in head.target:
         return head.acts_for or head.target.partition("delegation=")[2].partition("&")[0]

@@ -23,10 +23,10 @@ from nncache.proxy.identity import (
     claimed_caller,
     claimed_user,
     is_authenticated_by_fields,
-    other_cookies,
     proven_for_s,
     rpc_user_of,
     rpc_user_of_head,
+    unread_fields,
 )
 from nncache.proxy.messages import Header, RequestHead
 from tests.hadoop.made_credentials import cookie, token
@@ -404,13 +404,23 @@ def test_whom_the_proxy_has_authenticated_it_knows_by_itself() -> None:
     assert rpc_user_of_head(head) == RpcUser("alice")
 
 
-def test_cookies_that_may_say_who_asks_tell_requests_apart() -> None:
-    """Whatever their order among fields; what a NameNode itself sets is known otherwise."""
+def test_fields_that_may_say_who_asks_tell_requests_apart() -> None:
+    """Whatever their order among others; what a NameNode itself sets is known otherwise, and traces name no one."""
     own = (b"Cookie", b'hadoop.auth="u=a&p=a&t=simple&e=1&s=c2ln"')
-    assert other_cookies(()) == other_cookies((own, (b"Accept", b"a=b"))) == b""
-    bob = other_cookies((own, (b"cookie", b"hadoop-jwt=bob")))
-    assert bob == other_cookies(((b"Cookie", own[1] + b" ;\thadoop-jwt=bob"),))
-    others = {
-        other_cookies(((b"Cookie", each),)) for each in (b"hadoop-jwt=carol", b"a=b; c=d", b"a=b;c=e", b";")
-    }
-    assert len(others | {bob, b""}) == 6
+    trace = (b"TraceParent", b"00-1-1-01")
+    assert (
+        unread_fields(()) == unread_fields((own, (b"Accept", b"a=b"), trace, (b"Prefer", b"wait=60"))) == b""
+    )
+    bob = unread_fields((own, (b"cookie", b"hadoop-jwt=bob")))
+    assert bob == unread_fields((trace, (b"Cookie", own[1] + b" ;\thadoop-jwt=bob")))
+    cookies = (
+        b"hadoop-jwt=carol",
+        b"a=b; c=d",
+        b"a=b;c=e",
+        b";",
+        b"x-remote-user; bob",
+        b"x-remote-user:bob",
+    )
+    fields = ((b"X-Remote-User", b"bob"), (b"x-remote-user", b"carol"), (b"SM_USER", b"bob"))
+    others = {unread_fields((each,)) for each in (*((b"Cookie", each) for each in cookies), *fields)}
+    assert len(others | {bob, b""}) == 11

@@ -219,7 +219,8 @@ class NameNodePool:
     def order(self) -> tuple[NameNode, ...]:
         """Return the NameNodes in the order in which to try them: the active one, then those that answer.
 
-        While several say that they are active, the one that became active last comes first.
+        While several say that they are active, the one that became active last comes first. No observer is among them:
+        it would not refuse a read, and what it answers may be older than what was answered before (OwnWrites).
         """
         claimant = self._view.claimant
 
@@ -228,7 +229,7 @@ class NameNodePool:
                 return 0
             return 1 if self._view.is_reachable(namenode) else 2
 
-        return tuple(sorted(self.namenodes, key=rank))
+        return tuple(sorted((each for each in self.namenodes if not self._view.is_observer(each)), key=rank))
 
     def stats(self) -> PoolStats:
         """Return the figures of now."""

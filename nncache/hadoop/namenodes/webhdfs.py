@@ -5,7 +5,7 @@ Source: the WebHDFS REST API of Hadoop 3.4.1 and 3.5.0. Every call is what an or
 """
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Self, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -58,8 +58,8 @@ class _Truth(msgspec.Struct, frozen=True):
 class WebHdfs:
     """HDFS as one user, through a NameNode or a proxy. Use it as an async context manager.
 
-    With `others` it finds the active NameNode among them all by trying; a call goes to another one only where
-    `nncache.hadoop.retry` allows it.
+    With `others` it finds the active NameNode among them all by trying, or asks them as `order` says; a call goes to
+    another one only where `nncache.hadoop.retry` allows it. Trying may find an observer, whose answers lag.
 
     Every method raises `RemoteExceptionError` when the answer is a RemoteException, `WebHdfsError` when it is
     another error (`DataNodeUnavailableError` when the second step of a call has none), `MalformedReplyError` when
@@ -67,7 +67,7 @@ class WebHdfs:
     `NoActiveNameNodeError` when each led to the next.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what may be said of a connection
         self,
         base_url: str,
         user: str,
@@ -78,6 +78,7 @@ class WebHdfs:
         keeps_connections: bool = False,
         identity: KerberosIdentity | None = None,
         web: NameNodeWeb = PLAIN,
+        order: Callable[[], Sequence[str]] | None = None,
     ) -> None:
         """With `keeps_connections`, calls that set a state (MKDIRS, SETOWNER, SETXATTR) may be carried out twice.
 
@@ -86,7 +87,7 @@ class WebHdfs:
         """
         self._keeps_connections = keeps_connections
         self._who = {"user.name": user} | ({} if doas is None else {"doas": doas})
-        self._transport = WebHdfsTransport((base_url, *others), timeout_s, identity, web)
+        self._transport = WebHdfsTransport((base_url, *others), timeout_s, identity, web, order)
 
     async def __aenter__(self) -> Self:
         await self._transport.__aenter__()

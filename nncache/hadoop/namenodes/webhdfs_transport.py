@@ -36,8 +36,8 @@ _KINDS: Final = {Verdict.STANDBY: FailureKind.STANDBY, Verdict.RETRIABLE: Failur
 class WebHdfsTransport:
     """Connections to one NameNode, or to several of which one is the active one, while it is entered.
 
-    A call goes first to the NameNode that answered last, and to another only where `nncache.hadoop.retry` allows it.
-    For what it raises see `nncache.hadoop.namenodes.webhdfs.WebHdfs`.
+    A call goes first to the NameNode that answered last, unless `order` says which are to be asked, and to another only
+    where `nncache.hadoop.retry` allows it. For what it raises see `nncache.hadoop.namenodes.webhdfs.WebHdfs`.
     """
 
     def __init__(
@@ -46,12 +46,14 @@ class WebHdfsTransport:
         timeout_s: float,
         identity: KerberosIdentity | None = None,
         web: NameNodeWeb = PLAIN,
+        order: Callable[[], Sequence[str]] | None = None,
     ) -> None:
         """Ask these NameNodes, by their URLs; with an `identity` as its principal.
 
         `web` says whose certificates are believed, those of DataNodes included.
         """
         self._web = web
+        self._order = order
         self._middlewares: tuple[WebLogin, ...] = ()  # a cookie serves both sessions
         if identity is not None:
             addresses = [URL(base).authority for base in bases]
@@ -108,21 +110,23 @@ class WebHdfsTransport:
         session = self._kept if method == "GET" or may_repeat else self._fresh
         failures: list[str] = []
         timeouts = 0
-        for base in sorted(self._bases, key=lambda base: base != self._base):
+        bases = self._order() if self._order else sorted(self._bases, key=lambda base: base != self._base)
+        for base in bases:
             url = URL(base + target, encoded=True)
             try:
                 async with session.request(method, url, allow_redirects=False, ssl=self._web.ssl) as reply:
                     result = await read(reply)
             except (RemoteExceptionError, aiohttp.ClientError, TimeoutError) as exc:
                 kind = _kind_of(exc)
-                if len(self._bases) == 1 or kind is None or not may_retry(method == "GET", kind, timeouts):
+                if len(bases) == 1 or kind is None or not may_retry(method == "GET", kind, timeouts):
                     raise
                 timeouts += kind is FailureKind.TIMEOUT
                 failures.append(f"{url.authority}: {_said(exc)}")
             else:
                 self._base = base
                 return result
-        raise NoActiveNameNodeError(f"none of the NameNodes is the active one: {'; '.join(failures)}")
+        why = "; ".join(failures) or "all are observers"
+        raise NoActiveNameNodeError(f"none of the NameNodes is the active one: {why}")
 
     def _session(self, *, force_close: bool) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(

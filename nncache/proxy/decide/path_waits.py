@@ -37,7 +37,7 @@ from nncache.proxy.decide.reads import (
 )
 from nncache.proxy.decide.waits import How, Terms, Waited, Waiter
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
-from nncache.proxy.identity import other_cookies
+from nncache.proxy.identity import unread_fields
 from nncache.proxy.reading import Reading
 from nncache.proxy.traffic import Exchange, Result, Traffic
 
@@ -56,13 +56,13 @@ class Key(NamedTuple):
         spelling: of the path, as it is requested.
         caller: who asks.
         credential: the name of what says so to the NameNode, beside the target; "": nothing does.
-        cookies: a digest of others that it gets, by which it may know who asks; b"": there are none.
+        unread: a digest of other fields that it gets, by which it may know who asks; b"": there are none.
     """
 
     spelling: str
     caller: Caller
     credential: str
-    cookies: bytes
+    unread: bytes
 
 
 class PathQuestions:
@@ -81,7 +81,7 @@ class PathQuestions:
             return None
         credential = "" if read.credential is None else read.credential.name
         return Terms(
-            key=Key(read.plain.as_requested, read.caller, credential, other_cookies(read.head.headers)),
+            key=Key(read.plain.as_requested, read.caller, credential, unread_fields(read.head.headers)),
             holder=holder_of(read.head.peer),
             kept_bytes=conditions.kept_bytes + _PATHS * len(read.head.target),
             lease=read.lease,

@@ -288,15 +288,13 @@ async def test_a_file_that_is_about_to_be_written_is_waited_for() -> None:
         assert (reply.status, reply["Preference-Applied"]) == (200, "wait=60")
 
 
-async def test_provengrant_a_cookie_that_only_namenodes_read_is_one_caller() -> None:
+@pytest.mark.parametrize("field", ["Cookie: hadoop-jwt=", "X-Remote-User: "])
+async def test_provengrant_a_field_that_only_namenodes_read_is_one_caller(field: str) -> None:
     """No reply to bob's goes to carol, nor the cookie in it: a file that is about to be written has both wait."""
     async with fixture() as s:
         await s.ask("/webhdfs/v1/w/new?op=CREATE&user.name=alice", "Content-Length: 0", method="PUT")
         target = "/webhdfs/v1/w/new?op=GETFILESTATUS"
-        carol, bob = (
-            s.tasks.create_task(s.ask(target, LONG, f"Cookie: hadoop-jwt={user}"))
-            for user in ("carol", "bob")
-        )
+        carol, bob = (s.tasks.create_task(s.ask(target, LONG, f"{field}{user}")) for user in ("carol", "bob"))
         await held(s, 2)
         s.namenode.locked_out.add("carol")
         s.appear("/w/new")
