@@ -8,7 +8,7 @@ import pytest
 
 from nncache.auditing.audit_judge import AUDIT_OUTCOMES
 from nncache.bench.report.finding import load, meanwhile
-from nncache.bench.report.savings import Saving, all_calls_per_s, savings, share_of_calls_saved
+from nncache.bench.report.savings import Saving, all_calls_per_s, savings, share_saved
 from nncache.bench.report.table import WIDTH, as_markdown, as_text, markdown
 from nncache.bench.report.write import write_report
 from nncache.bench.shared.driver import Figure
@@ -24,7 +24,8 @@ def test_upkeep_of_a_publisher_that_runs_anyway_is_not_directs() -> None:
     upkeep = {"getEditsFromTxid": 3_000, "probe (JMX)": 120}
     beside = tuple(replace(mode, upkeep=upkeep) for mode in example.modes())
     assert load(INFO, beside[::2]) == load(INFO, example.modes()[::2])
-    assert share_of_calls_saved(beside[1], beside) == pytest.approx(1 - all_calls_per_s(beside[1]) / 2_000)
+    saved = share_saved(all_calls_per_s, beside[1], beside)
+    assert saved == pytest.approx(1 - all_calls_per_s(beside[1]) / 2_000)
     assert meanwhile(beside) == (
         "A publisher or a proxy of nncache ran while polls went straight to the NameNode: its 52.0 calls a second are "
         "left out of what is said of direct; their CPU is part of it"

@@ -26,8 +26,7 @@ from nncache.bench.report.savings import (
     own_calls,
     polls_asked_per_s,
     savings,
-    share_of_calls_saved,
-    share_of_cpu_saved,
+    share_saved,
 )
 from nncache.bench.shared.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
 
@@ -156,7 +155,7 @@ def _draw_calls(axes: Axes, info: RunInfo, modes: Modes) -> None:
         rates = {name: ratio(calls, mode.duration_s) for name, calls in own_calls(mode).items() if calls}
         below = " + ".join(f"{number(rate)} {plain(name)}" for name, rate in rates.items())
         _bars(axes, place, mode, dict(zip(SHADES, parts, strict=True)))
-        head = _head(total, share_of_calls_saved(mode, modes))
+        head = _head(total, share_saved(all_calls_per_s, mode, modes))
         _texts(axes, place, mode, head, below if len(rates) > 1 else "")
     lines = [axes.axvline(asked, label=f"{number(asked)} polls/s\nasked for", **ASKED)] if asked > 0 else []
     axes.set(ylim=(len(modes) - 0.45, -0.55), yticks=[])
@@ -177,7 +176,7 @@ def _draw_cpu(axes: Axes, modes: Modes) -> None:
     for place, (mode, used, more) in enumerate(zip(known, own, before, strict=True)):
         names = ", ".join(f"{number(100 * value)} % {plain(name)}" for name, value in more.items())
         _bars(axes, place, mode, {1.0: used, 0.4: math.fsum(more.values())})
-        total = _head(f"{number(100 * used)} % of a core", share_of_cpu_saved(mode, known))
+        total = _head(f"{number(100 * used)} % of a core", share_saved(cores, mode, known))
         _texts(axes, place, mode, total, f"before it: {names}" if names else "")
     axes.set(ylim=(len(known) - 0.45, -0.55), yticks=[])
     legend_of(axes, _OF_SERVERS)

@@ -11,32 +11,8 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 from nncache.auditing.audit_judge import AUDIT_OUTCOMES
-from nncache.bench.report.finding import (
-    OTHERS,
-    SAVED,
-    freshness,
-    late_periods,
-    load,
-    meanwhile,
-    pollers_of,
-    schedule,
-    verdict,
-    ways,
-    workload_name,
-)
+from nncache.bench.report import finding, savings
 from nncache.bench.report.rounding import NONE, duration, number, percent, ratio
-from nncache.bench.report.savings import (
-    FORMULA,
-    all_calls_per_s,
-    calls_per_s,
-    cores,
-    cores_for_polls,
-    savings,
-    share_of_calls_saved,
-    share_of_cpu_saved,
-    share_of_poll_cpu_saved,
-    share_saved,
-)
 from nncache.bench.shared.driver import Figure
 from nncache.bench.shared.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
 
@@ -80,24 +56,11 @@ def as_markdown(
     """Return the whole report (report.md.j2); a brief one ends after the checks, and has no charts."""
     return _TEMPLATES.get_template("report.md.j2").render(
         info=info,
-        name=workload_name(info),
-        names=lambda table: sorted({name for mode in modes for name in getattr(mode, table)}),
         modes=modes,
-        pollers=pollers_of(info),
-        finding=load(info, modes),
-        ways=ways(info, modes),
-        saved=SAVED,
-        about_others=OTHERS,
-        freshness=freshness(modes),
-        schedule=schedule(modes),
-        verdict=verdict(modes),
-        meanwhile=meanwhile(modes),
-        savings=savings(modes, info, also),
-        notes=(FORMULA, *late_periods(also)),
+        also=also,
         checks=checks,
-        missed=sum(not check.is_met for check in checks),
+        names=lambda table: sorted({name for mode in modes for name in getattr(mode, table)}),
         wrong=[(mode, answer) for mode in modes for answer in mode.wrong[:MOST_WRONG]],
-        wrong_count=sum(mode.wrong_count for mode in modes),
         command=[Markup(_printable(line)) for line in info.command.splitlines()],  # noqa: S704 - set as code
         files=[Markup(f"{quote(mode.mode, safe='')}/{table}.parquet") for mode in modes for table in TABLES],  # noqa: S704 - quoted
         is_brief=is_brief,
@@ -134,15 +97,5 @@ _TEMPLATES.filters.update(
     number=number, percent=percent, duration=duration, count=_count, ms=_ms, alarm=_alarm
 )
 _TEMPLATES.globals.update(
-    ratio=ratio,
-    calls_per_s=calls_per_s,
-    all_calls_per_s=all_calls_per_s,
-    cores=cores,
-    cores_for_polls=cores_for_polls,
-    share_saved=share_saved,
-    share_of_calls_saved=share_of_calls_saved,
-    share_of_cpu_saved=share_of_cpu_saved,
-    share_of_poll_cpu_saved=share_of_poll_cpu_saved,
-    proof=PROOF,
-    audit_outcomes=AUDIT_OUTCOMES,
+    finding=finding, savings=savings, ratio=ratio, proof=PROOF, audit_outcomes=AUDIT_OUTCOMES
 )
