@@ -8,9 +8,16 @@ next request; a GET whose connection broke before its reply was complete is repe
 import asyncio
 import os
 from collections.abc import Callable
+from socket import SOCK_STREAM
 from typing import cast
 
 from nncache.bench.polling.replies import Reply, ReplyError, parse
+
+
+async def resolved(server: tuple[str, int]) -> tuple[str, int]:
+    """Return the IP address of a host, and the port."""
+    ((*_, address), *_) = await asyncio.get_running_loop().getaddrinfo(*server, type=SOCK_STREAM)
+    return str(address[0]), int(address[1])
 
 
 class Client:
