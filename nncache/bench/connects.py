@@ -16,7 +16,8 @@ from typing import Final
 import click
 
 from nncache.bench import pollers
-from nncache.bench.pollers import PATHS, ROOT, Polled, is_hit, is_whole, path_of, request_of
+from nncache.bench.pollers import PATHS, ROOT, Polled, is_hit, is_whole, path_of
+from nncache.bench.polling.client import request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.servers.counters import use_of
 from nncache.bench.shared.driver import (

@@ -68,9 +68,11 @@ class Stand:
             processes["standby"] = self.cluster.namenodes[1].process
         return {source: process.running_pid for source, process in processes.items()}
 
-    def root(self, mode: Mode) -> str:
-        """Return the directory of a mode's files: each has its own, as it finds them."""
-        return f"{self.settings.root}/{mode}{self.settings.variant}"
+    def plan(self, mode: Mode) -> Plan:
+        """Return what is polled and changed in a mode: each has a directory of its own, as it finds it."""
+        settings = self.settings
+        workload = replace(settings.workload, pollers=0) if mode is Mode.UNPOLLED else settings.workload
+        return Plan(workload, settings.seed, f"{settings.root}/{mode}{settings.variant}")
 
     @contextmanager
     def serving_time(self) -> Iterator[str]:
@@ -112,9 +114,7 @@ def run_mode(
     settings, directory = stand.settings, stand.settings.directory / mode
     directory.mkdir(parents=True, exist_ok=True)
     order = Order(
-        workload=settings.workload,
-        seed=settings.seed,
-        root=stand.root(mode),
+        plan=stand.plan(mode),
         namenode=stand.namenode.http,
         superuser=stand.namenode.superuser,
         warm_up_s=settings.warm_up_s,
@@ -135,7 +135,7 @@ def run_mode(
         has_failed = threading.Event()
         with ThreadPoolExecutor(2) as aside:
             counting = aside.submit(_count, stand, running, orders, has_failed)
-            watching = aside.submit(_watch_others, stand, mode, orders, has_failed)
+            watching = aside.submit(_watch_others, stand.namenode, orders, has_failed)
             try:
                 collect(stand.spark, orders, directory)
             except BaseException:
@@ -166,10 +166,11 @@ def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
     assert stand.cluster is not None
     match mode:
         case Mode.NNCACHE | Mode.WAITING:
-            globs = Plan(settings.workload, settings.seed, stand.root(mode)).globs
             from_journalnodes = settings.edits_source == JOURNALNODES
             edits_flags = edits_of_journalnodes(stand.cluster) if from_journalnodes else ()
-            return nncache(stand.cluster, globs, settings.channel, AUDITING, edits_flags=edits_flags)
+            return nncache(
+                stand.cluster, stand.plan(mode).globs, settings.channel, AUDITING, edits_flags=edits_flags
+            )
         case Mode.NGINX:
             return nginx(namenode, valid_s=settings.nginx_valid_s)
 
@@ -181,11 +182,8 @@ def _there(address: str) -> Iterator[Running]:
 
 def _orders(stand: Stand, mode: Mode, server: str, clock: str, warm_up_s: float, duration_s: float) -> Orders:
     settings = stand.settings
-    workload = replace(settings.workload, pollers=0) if mode is Mode.UNPOLLED else settings.workload
     return Orders(
-        workload=workload,
-        seed=settings.seed,
-        root=stand.root(mode),
+        plan=stand.plan(mode),
         tasks=stand.spark.sparkContext.defaultParallelism,
         server=server,
         clock=clock,
@@ -197,7 +195,7 @@ def _orders(stand: Stand, mode: Mode, server: str, clock: str, warm_up_s: float,
 
 
 async def _lay_out(order: Order) -> None:
-    async with BenchNamespace(order.plan(), order.namenode, order.superuser) as namespace:
+    async with BenchNamespace(order.plan, order.namenode, order.superuser) as namespace:
         await namespace.lay_out(order.changes())
 
 
@@ -216,17 +214,16 @@ def _count(
 
 
 def _watch_others(
-    stand: Stand, mode: Mode, orders: Orders, has_failed: threading.Event
+    namenode: NameNodeAt, orders: Orders, has_failed: threading.Event
 ) -> list[dict[str, object]]:
     """Return what a client that does not poll meets in the measured time; nothing if the RPC port is not known."""
-    namenode = stand.namenode
     if namenode.rpc is None:
         return []
     watched = Watched(
         http=namenode.http,
         rpc=namenode.rpc,
         user=namenode.superuser,
-        path=stand.root(mode),
+        path=orders.plan.root,
         begins_s=orders.zero_s,
         ends_s=orders.zero_s + orders.duration_s,
     )

@@ -23,7 +23,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Chart
 from matplotlib.patches import Patch
 
-from nncache.bench.pollers import request_of, schedule_of
+from nncache.bench.pollers import schedule_of
+from nncache.bench.polling.client import request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times

@@ -13,6 +13,7 @@ from typing import Final
 import pyarrow as pa
 import uvloop
 
+from nncache.bench.polling.client import request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Schedule, Times
@@ -32,12 +33,6 @@ _HIT: Final = b"\r\nCache-Status: nncache; hit\r\n"
 def path_of(number: int) -> str:
     """Return one of the paths that are polled."""
     return f"{ROOT}/{number % PATHS}"
-
-
-def request_of(path: str, host: str, fields: str = "", user: str = "joe") -> bytes:
-    """Return a request for the status of a path."""
-    target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}"
-    return f"GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n{fields}\r\n".encode()
 
 
 def is_whole(reply: bytes) -> bool:

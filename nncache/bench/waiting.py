@@ -18,7 +18,8 @@ import psutil
 import uvloop
 
 from nncache.bench import pollers
-from nncache.bench.pollers import Polled, request_of
+from nncache.bench.pollers import Polled
+from nncache.bench.polling.client import request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.replies import Reply
 from nncache.bench.polling.rows import Rows

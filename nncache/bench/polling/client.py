@@ -20,6 +20,12 @@ async def resolved(server: tuple[str, int]) -> tuple[str, int]:
     return str(address[0]), int(address[1])
 
 
+def request_of(path: str, host: str, fields: str = "", user: str = "joe") -> bytes:
+    """Return a request for the status of a path."""
+    target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}"
+    return f"GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n{fields}\r\n".encode()
+
+
 class Client:
     """Asks one thing after the other over one connection.
 

@@ -16,13 +16,13 @@ from typing import Final
 
 import pyarrow as pa
 
+from nncache.bench.polling.client import request_of
 from nncache.bench.polling.clock import ClockOffset, boottime, endpoint, measure
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Schedule, Times
 from nncache.bench.polling.waiting import Waiting
-from nncache.bench.shared.plan import ROOT, Plan, Poller
+from nncache.bench.shared.plan import Plan, Poller
 from nncache.bench.shared.tables import POLLS
-from nncache.bench.shared.workload import Workload
 
 try:
     import uvloop
@@ -48,9 +48,7 @@ class TaskError(Exception):
 class Orders:
     """What all tasks of one mode are given."""
 
-    workload: Workload  # what is polled
-    seed: int  # of its plan
-    root: str = ROOT  # of its plan
+    plan: Plan  # what is polled
     tasks: int  # how many share the pollers; task n runs the pollers n, n + tasks, n + 2 tasks
     server: str  # that is polled, "host:port"
     clock: str  # the driver's, "host:port"
@@ -62,17 +60,13 @@ class Orders:
 
     def pollers(self, task: int) -> tuple[Poller, ...]:
         """Return the pollers of a task."""
-        plan = Plan(self.workload, self.seed, self.root)
-        return tuple(plan.poller(number) for number in range(task, self.workload.pollers, self.tasks))
+        numbers = range(task, self.plan.workload.pollers, self.tasks)
+        return tuple(self.plan.poller(number) for number in numbers)
 
     def requests(self, poller: Poller) -> tuple[bytes, ...]:
         """Return what a poller sends, for each of its paths."""
-        plan = Plan(self.workload, self.seed, self.root)
-        return tuple(
-            f"GET /webhdfs/v1{plan.path(path_id)}?op=GETFILESTATUS&user.name={poller.caller} HTTP/1.1\r\n"
-            f"Host: {self.server}\r\nAccept: */*\r\n\r\n".encode("ascii")
-            for path_id in poller.path_ids
-        )
+        paths = map(self.plan.path, poller.path_ids)
+        return tuple(request_of(path, self.server, user=poller.caller) for path in paths)
 
 
 def make_task(orders: Orders) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -141,7 +135,7 @@ async def _poll(
     if orders.is_waiting:
         schedule = Waiting(asking, times, now=now, rows=rows)
     else:
-        schedule = Schedule(asking, orders.workload.period_s, times, now=now, rows=rows)
+        schedule = Schedule(asking, orders.plan.workload.period_s, times, now=now, rows=rows)
     if now() > 0:
         raise TaskError(
             f"task {task} was ready {now():.1f} s after the measured time had begun: begin later, or warm up longer"
