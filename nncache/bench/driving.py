@@ -21,7 +21,7 @@ from nncache.bench.polling.collect import collect
 from nncache.bench.polling.task import Orders
 from nncache.bench.servers.caches import nginx
 from nncache.bench.servers.counters import NameNodeAt, Sample, sample
-from nncache.bench.servers.nncache import AUDITING, nncache
+from nncache.bench.servers.nncache import AUDITING, audited, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.settings import Mode, RunSettings
 from nncache.bench.shared import tables
@@ -146,7 +146,7 @@ def run_mode(
         outcome: Outcome = next_of(changer, settings.duration_s + _PATIENCE_S)
         rows += [
             {"source": "proxy", "name": name, "value": count, "unit": tables.AUDITED}
-            for name, count in running.audited().items()
+            for name, count in audited(running.metrics()).items()
         ]
     _write_counters(rows, outcome, directory)
     if others:

@@ -74,13 +74,6 @@ class Counted:
     p50_s: float  # of a request
 
 
-class Load:
-    """Load that goes on until the end of the block."""
-
-    def __init__(self) -> None:
-        self.counted: Counted | None = None  # what the clients saw; None before the end
-
-
 def let_open(connections: int) -> None:
     """Let wrk and the servers have as many connections as they need."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -120,21 +113,21 @@ def ask_times(address: str, script: str, *, connections: int, requests: int, wit
 
 
 @contextmanager
-def loading(address: str, script: str, *, connections: int) -> Iterator[Load]:
-    """Load a server until the end of the block."""
-    load = Load()
+def loading(address: str, script: str, *, connections: int) -> Iterator[list[Counted]]:
+    """Load a server until the end of the block; the list has then what the clients saw."""
+    counted = list[Counted]()
     with (
         _command(address, script, connections, _LONGEST_S) as command,
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,
     ):
         try:
-            yield load
+            yield counted
             process.send_signal(signal.SIGINT)  # it sums up
             said, _ = process.communicate(timeout=_END_S)
         except BaseException:
             process.kill()
             raise
-    load.counted = parse_wrk(said)
+    counted.append(parse_wrk(said))
 
 
 def held(script: str, gate: Path, longest_s: int) -> str:

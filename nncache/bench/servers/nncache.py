@@ -84,7 +84,6 @@ def nncache(
             processes={source: daemon.process.running_pid for source, daemon in daemons.items()},
             upkeep=lambda: _probes(daemons, cluster.namenodes[0]),
             progress=lambda: _progress(proxy.metrics(PAGE_TIMEOUT_S)),
-            audited=lambda: audited(proxy.metrics(PAGE_TIMEOUT_S)),
             metrics=lambda: proxy.metrics(PAGE_TIMEOUT_S),
         )
 
@@ -116,5 +115,6 @@ def _probes(daemons: Mapping[str, Daemon], namenode: NameNode) -> dict[str, floa
 
 
 def audited(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Return how many answers a proxy has compared with the NameNode's own, by outcome, from its metrics."""
-    return {str(each): metrics[f'nncache_audit_total{{outcome="{each}"}}'] for each in AuditOutcome}
+    """Return how many answers it has compared with the NameNode's own, by outcome; empty for a server that does not."""
+    names = {str(each): f'nncache_audit_total{{outcome="{each}"}}' for each in AuditOutcome}
+    return {outcome: metrics[name] for outcome, name in names.items() if name in metrics}
