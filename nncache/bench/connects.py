@@ -16,7 +16,7 @@ from typing import Final
 import click
 
 from nncache.bench import pollers
-from nncache.bench.pollers import PATHS, ROOT, Polled, is_hit, is_whole, path_of
+from nncache.bench.pollers import PATHS, ROOT, Polled, path_of
 from nncache.bench.polling.client import request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.servers.counters import use_of
@@ -44,6 +44,8 @@ _TRIES: Final = 2  # for each round that is wanted: a busy machine makes some to
 STORM_S: Final = 30.0  # after which what has no answer has failed
 
 _OK: Final = b"HTTP/1.1 200 "
+_HIT: Final = b"\r\nCache-Status: nncache; hit\r\n"
+_END: Final = b"}}"  # of a status; those that are polled hold no braces of their own
 _AT_A_TURN: Final = 32  # connects between two looks at the answers
 _LOCALS: Final = 8  # addresses from which they come: ephemeral ports are counted for each
 _BIND_NO_PORT: Final = 24  # IP_BIND_ADDRESS_NO_PORT, ip(7): the port is chosen by connect
@@ -285,16 +287,16 @@ class Storm:
             except OSError:
                 data = b""
             each.read += data
-            if not data or is_whole(each.read):
+            if not data or each.read.endswith(_END):
                 self._end(each)
 
     def _end(self, each: _Connect) -> None:
         self._epoll.unregister(each.sock)
         self._waiting -= 1
         self._took.append(time.monotonic() - each.begun)
-        if not (each.read.startswith(_OK) and is_whole(each.read)):
+        if not (each.read.startswith(_OK) and each.read.endswith(_END)):
             self._failed += 1
-        elif not is_hit(each.read):
+        elif _HIT not in each.read:
             self._forwarded += 1
 
 

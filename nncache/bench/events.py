@@ -30,11 +30,19 @@ from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
 from nncache.bench.report.charts import COLOURS, KINDS, SHADES, STYLE, legend_of, tinted
 from nncache.bench.servers.counters import NameNodeAt, sample
-from nncache.bench.shared.driver import Figure, Result, at_once, benchmark, cluster, hdfs_of, quantile
+from nncache.bench.shared.driver import (
+    Figure,
+    Result,
+    add_filters,
+    at_once,
+    benchmark,
+    cluster,
+    hdfs_of,
+    quantile,
+)
 from nncache.bench.shared.tables import POLLS
 from nncache.hadoop.errors import HadoopError
 from nncache.invalidation.filters.definition import Filter
-from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy, Publisher
 
@@ -326,7 +334,7 @@ async def _make(hadoop: Cluster, pollers: int) -> None:
     async with hdfs_of(hadoop) as hdfs:
         await hdfs.mkdirs(f"{ROOT}/data")
         await at_once(hdfs.mkdirs(_path_of(number)) for number in range(0, pollers, 2))
-        await FilterStore(hdfs, f"{ROOT}/filters").add(Filter("events", f"{ROOT}/data/*", hadoop.superuser))
+    await add_filters(hadoop, f"{ROOT}/filters", [Filter("events", f"{ROOT}/data/*", hadoop.superuser)])
 
 
 def _path_of(number: int) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,24 +24,14 @@ PERIOD_S: Final = 0.05
 PATHS: Final = 100
 ROOT: Final = "/bench-polled"
 _TIMES_ASKED: Final = 3  # before: a miss, a hit that is remembered, a hit by the quick way
+_ASKED_EVERY_S: Final = 0.002
 _TIMEOUT_S: Final = 20.0
 _FOR_EVER_S: Final = 86_400.0
-_HIT: Final = b"\r\nCache-Status: nncache; hit\r\n"
 
 
 def path_of(number: int) -> str:
     """Return one of the paths that are polled."""
     return f"{ROOT}/{number % PATHS}"
-
-
-def is_whole(reply: bytes) -> bool:
-    """Whether a status has been read to its end; those that are polled hold no braces of their own."""
-    return reply.endswith(b"}}")
-
-
-def is_hit(reply: bytes) -> bool:
-    """Whether it came from memory, so that the gate was open."""
-    return _HIT in reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +87,12 @@ def polled(rows: Rows, cpu_s: float) -> Polled:
 
 
 async def poll(address: str, count: int, end: Connection) -> Polled:
-    """Poll until something can be read there, then until all polls have their answers."""
+    """Ask for all, say so, and poll until something can be read there, then until all polls have their answers."""
     requests = [request_of(path_of(number), address) for number in range(PATHS)]
+    begins_s, server = time.monotonic() + PERIOD_S, endpoint(address)
+    asking = Times(begins_s=begins_s, ends_s=begins_s + _TIMES_ASKED * PATHS * _ASKED_EVERY_S)
+    await schedule_of([requests], _ASKED_EVERY_S, Rows(), asking).run(server)
+    end.send(None)
     each = [requests[number % PATHS :] + requests[: number % PATHS] for number in range(count)]
     rows, begins_s, cpu_s = Rows(), time.monotonic() + PERIOD_S, time.process_time()
     times = Times(begins_s=begins_s, ends_s=begins_s + _FOR_EVER_S, timeout_s=_TIMEOUT_S)
@@ -111,28 +104,11 @@ async def poll(address: str, count: int, end: Connection) -> Polled:
         schedule.stop()
 
     loop.add_reader(end.fileno(), stop)
-    await schedule.run(endpoint(address))
+    await schedule.run(server)
     return polled(rows, time.process_time() - cpu_s)
 
 
 def run(pipe: Connection, address: str, count: int = POLLERS) -> None:
     """Say when polling begins, poll until the parent says stop, and send back a `Polled`."""
-    with socket.create_connection(endpoint(address), timeout=_TIMEOUT_S) as sock:
-        for number in range(PATHS):
-            for _ in range(_TIMES_ASKED):
-                ask(sock, request_of(path_of(number), address))
     gc.disable()
-    pipe.send(None)
     pipe.send(uvloop.run(poll(address, count, pipe)))
-
-
-def ask(sock: socket.socket, request: bytes) -> bytes:
-    """Return the answer to a request."""
-    sock.sendall(request)
-    reply = b""
-    while not is_whole(reply):
-        data = sock.recv(4096)
-        if not data:
-            raise ConnectionError(f"no status but {reply!r}")
-        reply += data
-    return reply

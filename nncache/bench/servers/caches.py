@@ -13,7 +13,8 @@ from typing import Final
 
 import jinja2
 
-from nncache.bench.servers.running import Progress, Running, page_of, server
+from nncache.bench.servers.counters import page_of
+from nncache.bench.servers.running import Progress, Running, server
 from nncache.testbed.certificates import Certificate
 from nncache.testbed.programs import find_program
 

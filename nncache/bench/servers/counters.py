@@ -2,6 +2,7 @@
 
 import json
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,7 +10,10 @@ from typing import Any, Final
 
 import psutil
 
-_TIMEOUT_S: Final = 60.0  # a NameNode that is overloaded is slow to say so
+TIMEOUT_S: Final = 60.0
+"""For a page: a NameNode that is overloaded is slow, and a proxy's waits behind some laps round all connections."""
+_NAMENODE_ACTIVITY: Final = "Hadoop:service=NameNode,name=NameNodeActivity"
+_RPC_ACTIVITY: Final = "Hadoop:service=NameNode,name=RpcDetailedActivityForPort"
 _RPC_METHODS: Final = {
     "IsFileClosedNumOps": "isFileClosed",
     "GetEditsFromTxidNumOps": "upkeep:getEditsFromTxid",
@@ -90,20 +94,33 @@ def _own_use_of(process: psutil.Process) -> tuple[float, int]:
 
 def _calls(said: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """Return how often the NameNode was called, by name."""
-    calls: dict[str, float] = {}
+    said = list(said)
+    rpc, activity = _rpc_calls(said), (bean for bean in said if bean["name"] == _NAMENODE_ACTIVITY)
+    calls = {name: float(rpc[key]) for key, name in _RPC_METHODS.items() if key in rpc}
+    return calls | {name: float(bean[key]) for bean in activity for key, name in _ACTIVITY.items()}
+
+
+def _rpc_calls(said: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    calls: Counter[str] = Counter()
     for bean in said:
-        if bean["name"] == "Hadoop:service=NameNode,name=NameNodeActivity":
-            calls |= {name: float(bean[key]) for key, name in _ACTIVITY.items()}
-        elif bean["name"].startswith("Hadoop:service=NameNode,name=RpcDetailedActivityForPort"):
-            for key, name in _RPC_METHODS.items():
-                calls[name] = calls.get(name, 0.0) + float(bean.get(key, 0.0))
+        if bean["name"].startswith(_RPC_ACTIVITY):
+            for name, count in bean.items():
+                if name.endswith("NumOps") and not name.startswith(
+                    "Overall"
+                ):  # the same calls, timed otherwise
+                    calls[name] += int(count)
     return calls
+
+
+def page_of(address: str, path: str) -> str:
+    """Return a page of a server, which is slow if it has much to do."""
+    with urllib.request.urlopen(f"http://{address}{path}", timeout=TIMEOUT_S) as reply:
+        return str(reply.read().decode())
 
 
 def beans(http: str, query: str) -> list[dict[str, Any]]:
     """Return what a NameNode says of itself over JMX."""
-    with urllib.request.urlopen(f"http://{http}/jmx?qry={query}", timeout=_TIMEOUT_S) as reply:
-        found: list[dict[str, Any]] = json.load(reply)["beans"]
+    found: list[dict[str, Any]] = json.loads(page_of(http, f"/jmx?qry={query}"))["beans"]
     return found
 
 
@@ -115,11 +132,10 @@ def file_calls(http: str) -> int:
 
     A listing of many directories is one; reading attributes does not count.
     """
-    (activity,) = beans(http, "Hadoop:service=NameNode,name=NameNodeActivity")
+    (activity,) = beans(http, _NAMENODE_ACTIVITY)
     return int(activity["TotalFileOps"])
 
 
-def attribute_calls(http: str) -> int:
-    """Return how often it was asked for extended attributes over RPC, at any port (GetXAttrsNumOps)."""
-    ports = beans(http, "Hadoop:service=NameNode,name=RpcDetailedActivityForPort*")
-    return sum(int(bean.get("GetXAttrsNumOps", 0)) for bean in ports)
+def rpc_calls(http: str) -> Counter[str]:
+    """Return how often each of its methods was called over RPC, at any port (RpcDetailedMetrics: GetXAttrsNumOps)."""
+    return _rpc_calls(beans(http, f"{_RPC_ACTIVITY}*"))

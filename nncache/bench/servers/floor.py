@@ -16,7 +16,8 @@ from typing import Final, cast
 
 import uvloop
 
-from nncache.bench.servers.running import Progress, Running, page_of, server
+from nncache.bench.servers.counters import page_of
+from nncache.bench.servers.running import Progress, Running, server
 
 _PROGRESS: Final = "/progress"
 _PROGRESS_START: Final = f"GET {_PROGRESS} ".encode()

@@ -12,11 +12,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from nncache.auditing.audit_judge import AuditOutcome
-from nncache.bench.servers.running import PAGE_TIMEOUT_S, Progress, Running
-from nncache.bench.shared.driver import at_once, hdfs_of
+from nncache.bench.servers.counters import TIMEOUT_S
+from nncache.bench.servers.running import Progress, Running
+from nncache.bench.shared.driver import add_filters
 from nncache.client.connecting import connect
 from nncache.invalidation.filters.definition import Filter
-from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster, NameNode
 from nncache.testbed.daemon import Daemon, Proxy, Publisher
 
@@ -57,7 +57,9 @@ def nncache(
             filters_path = f"/filters-{name}"
             place = {"zookeeper": cluster.zookeeper.address, "registry_root": f"/registry-{name}"}
             common += ["--zookeeper", cluster.zookeeper.address, "--zookeeper-root", f"/inotify-{name}"]
-            asyncio.run(_add_filters(cluster, filters_path, globs))
+            names = (f"f{number:05}" for number in range(len(globs)))
+            filters = (Filter(*each, cluster.superuser) for each in zip(names, globs, strict=True))
+            asyncio.run(add_filters(cluster, filters_path, filters))
             publisher = running.enter_context(
                 Publisher(*common, "--filters-path", filters_path, *edits_flags)
             )
@@ -83,8 +85,8 @@ def nncache(
             address=_registered(place) if place else proxy.address,
             processes={source: daemon.process.running_pid for source, daemon in daemons.items()},
             upkeep=lambda: _probes(daemons, cluster.namenodes[0]),
-            progress=lambda: _progress(proxy.metrics(PAGE_TIMEOUT_S)),
-            metrics=lambda: proxy.metrics(PAGE_TIMEOUT_S),
+            progress=lambda: _progress(proxy.metrics(TIMEOUT_S)),
+            metrics=lambda: proxy.metrics(TIMEOUT_S),
         )
 
 
@@ -92,13 +94,6 @@ def _registered(place: Mapping[str, str]) -> str:
     """Return the address of the proxy that has registered, as any client finds it."""
     with connect(**place) as proxies:
         return urlsplit(proxies.url()).netloc
-
-
-async def _add_filters(cluster: Cluster, path: str, globs: Sequence[str]) -> None:
-    async with hdfs_of(cluster) as hdfs:
-        store = FilterStore(hdfs, path)
-        filters = (Filter(f"f{number:05}", glob, cluster.superuser) for number, glob in enumerate(globs))
-        await at_once(store.add(each) for each in filters)
 
 
 def _progress(metrics: Mapping[str, float]) -> Progress:

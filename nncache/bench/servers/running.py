@@ -1,20 +1,15 @@
 """A server that is loaded, as long as it runs, and what it has answered so far by its own count."""
 
-import http.client
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from nncache.bench.servers.counters import use_of
 from nncache.testbed.daemon import Program
 from nncache.testbed.ports import PortLease
 from nncache.testbed.readiness import accepts
-
-PAGE_TIMEOUT_S: Final = 60.0
-"""For the page that says it: under load it waits behind some laps round all connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +19,6 @@ class Progress:
     answered: int = 0  # requests since its start; of nncache those from memory alone
     connections: int = 0  # that are open
     entries: int = 0  # replies that it holds; 0 where it does not say
-
-
-def page_of(address: str, path: str) -> str:
-    """Return the page that says it."""
-    connection = http.client.HTTPConnection(address, timeout=PAGE_TIMEOUT_S)
-    try:
-        connection.request("GET", path)
-        return connection.getresponse().read().decode()
-    finally:
-        connection.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
