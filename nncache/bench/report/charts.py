@@ -28,7 +28,7 @@ from nncache.bench.report.savings import (
     savings,
     share_saved,
 )
-from nncache.bench.shared.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
+from nncache.bench.shared.figures import ModeFigures, Quantiles, RunFigures, RunInfo
 
 STYLE: Final = str(Path(__file__).with_name("charts.mplstyle"))
 
@@ -76,10 +76,11 @@ _LAST: Final = 0.999  # what lies beyond is a poll or two of a short run, and no
 
 
 @rc_context(fname=STYLE)
-def main_chart(info: RunInfo, modes: Modes) -> Figure:
+def main_chart(run: RunFigures) -> Figure:
     """Return what reaches the NameNode, its CPU, and how late changes are seen, with the finding as its title."""
+    info, modes = run.info, run.modes
     rows = max(2, len(modes))
-    figure = figure_of(info, modes, load(info, modes), 7.2 + 1.75 * rows, ways(info, modes))
+    figure = figure_of(run, load(info, modes), 7.2 + 1.75 * rows, ways(info, modes))
     calls, cpu_of, late = figure.subplots(3, height_ratios=(rows, rows, 3.2))
     calls.set_title("How many calls the NameNode answers", size=16)
     cpu_of.set_title("How much CPU that takes", size=16)
@@ -91,19 +92,16 @@ def main_chart(info: RunInfo, modes: Modes) -> Figure:
 
 
 @rc_context(fname=STYLE)
-def savings_chart(info: RunInfo, modes: Modes, also: tuple[AtPeriod, ...]) -> Figure:
+def savings_chart(run: RunFigures) -> Figure:
     """Return the share of calls and CPU that each cache saves the NameNode, by poll period."""
-    rows = [row for row in savings(modes, info, also) if not math.isnan(row.share_of_all)]
+    rows = [row for row in savings(run.modes, run.info, run.also) if not math.isnan(row.share_of_all)]
     title = "What a cache saves the NameNode, by how often each path is polled"
-    figure = figure_of(info, modes, title, 3.4 + 1.15 * max(1, len(rows)), SAVED)
+    figure = figure_of(run, title, 3.4 + 1.15 * max(1, len(rows)), SAVED)
     _draw_savings(figure.subplots(), rows)
     return figure
 
 
-CHARTS: Final[dict[str, Callable[[RunInfo, Modes, tuple[AtPeriod, ...]], Figure]]] = {
-    "main": lambda info, modes, _: main_chart(info, modes),
-    "savings": savings_chart,
-}
+CHARTS: Final[Mapping[str, Callable[[RunFigures], Figure]]] = {"main": main_chart, "savings": savings_chart}
 """By the name of their file."""
 
 
@@ -244,13 +242,13 @@ def _named(row: Saving) -> str:
 # ---- what all charts have in common ----------------------------------------------------------------------------------
 
 
-def figure_of(info: RunInfo, modes: Modes, title: str, height: float, caption: str = "") -> Figure:
+def figure_of(run: RunFigures, title: str, height: float, caption: str) -> Figure:
     """Return a figure with its title, and below it a caption, which run it is of, and whether it was too slow."""
     figure = Figure(figsize=(12, height))
     kept_together = plain(title, 240).replace(" %", "\N{NO-BREAK SPACE}%")
     lines = textwrap.wrap(kept_together, 65, max_lines=4, placeholder=" …")
     figure.suptitle("\n".join(lines), x=0.01, ha="left")
-    late = schedule(modes)
+    info, late = run.info, schedule(run.modes)
     parts = [f"workload {plain(workload_name(info), 50)}", f"seed {info.seed}", plain(info.date, 30)]
     footer = textwrap.wrap(plain(caption, 600), 115)
     footer.append(" · ".join([*parts, plain(late, 80)] if late else parts))
