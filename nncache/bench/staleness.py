@@ -134,7 +134,7 @@ async def _fill(cluster: Cluster, transactions: int) -> None:
     """Begin a segment if nothing is wanted in it, else write so many transactions."""
     if not transactions:
         result = await asyncio.to_thread(cluster.dfs_admin, "-rollEdits")
-        if result.exit_code != 0:
+        if result.returncode != 0:
             raise TestbedError(f"the segment was not rolled: {result.stderr.strip()}")
         return
     async with calls_over_rpc(hdfs_of(cluster), cluster.superuser) as namenode:

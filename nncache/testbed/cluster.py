@@ -1,6 +1,7 @@
 """A real HDFS cluster, and a ZooKeeper, as processes of this machine."""
 
 import shutil
+import subprocess
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from nncache.testbed import https, java, readiness, secured
-from nncache.testbed.addresses import Addresses, NameNodeAddress
+from nncache.testbed.addresses import Addresses, ServerAddress
 from nncache.testbed.configuration import of_journalnode, shared_edits_dir, write_configuration
 from nncache.testbed.errors import StartError
 from nncache.testbed.jars import Progress, silent
@@ -17,7 +18,7 @@ from nncache.testbed.process import ServerProcess, await_all
 from nncache.testbed.readiness import WebAccess
 from nncache.testbed.spec import ClusterSpec
 from nncache.testbed.trust import Trust
-from nncache.testbed.workplace import ShellResult, environment, run, workplace
+from nncache.testbed.workplace import environment, run, workplace
 from nncache.testbed.zookeeper import ZooKeeper
 from nncache.testbed.zookeeper_security import ClientPorts
 
@@ -143,15 +144,19 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def fs_shell(self, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
+    def fs_shell(
+        self, *arguments: str, user: str | None = None, stdin: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
         """Run `hdfs dfs ARGUMENTS`, as `user` (None: the superuser). Costs the start of a JVM, 1-2 s."""
         return self.run_main(java.FS_SHELL, *arguments, user=user, stdin=stdin)
 
-    def dfs_admin(self, *arguments: str) -> ShellResult:
+    def dfs_admin(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run `hdfs dfsadmin ARGUMENTS` as the superuser."""
         return self.run_main(java.DFS_ADMIN, *arguments)
 
-    def run_main(self, main: str, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
+    def run_main(
+        self, main: str, *arguments: str, user: str | None = None, stdin: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
         """Run any main class of the jars to its end; see `nncache.testbed.workplace.run`."""
         command = self._place.runtime.command(
             main,
@@ -172,7 +177,7 @@ class Cluster:
         until an administrator has it read once more.
         """
         result = self.dfs_admin("-refreshSuperUserGroupsConfiguration")
-        if result.exit_code != 0:
+        if result.returncode != 0:
             raise StartError(f"the NameNode did not read its proxy servers again: {result.stderr.strip()}")
 
     def transition_to_active(self, index: int) -> None:
@@ -249,7 +254,7 @@ class Cluster:
 
     def _ha_admin(self, *arguments: str) -> None:
         result = self.run_main(java.HA_ADMIN, *arguments)
-        if result.exit_code != 0:
+        if result.returncode != 0:
             raise StartError(f"haadmin {' '.join(arguments)} failed: {result.stderr.strip()}")
 
     def _ha_id(self, namenode: str) -> tuple[str, ...]:
@@ -261,7 +266,7 @@ class Cluster:
             own |= secured.own_secret(self._place.data, namenode)
         return tuple(word for key, value in own.items() for word in ("-D", f"{key}={value}"))
 
-    def _namenode(self, address: NameNodeAddress) -> NameNode:
+    def _namenode(self, address: ServerAddress) -> NameNode:
         access = self._trust.access(address.id)
         process = self._server(
             f"namenode-{address.id}" if self.spec.ha else "namenode",

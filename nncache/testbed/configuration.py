@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from nncache.testbed import four_letters, https, secured
-from nncache.testbed.addresses import Addresses, JournalNodeAddress
+from nncache.testbed.addresses import Addresses, ServerAddress
 from nncache.testbed.spec import GROUPS_OF_USERS, ClusterSpec, group_mapping
 
 _LOG4J_NAME = "log4j.properties"
@@ -159,7 +159,7 @@ def shared_edits_dir(spec: ClusterSpec, addresses: Addresses) -> str:
     return f"qjournal://{';'.join(each.rpc for each in addresses.journalnodes)}/{spec.nameservice}"
 
 
-def of_journalnode(address: JournalNodeAddress, directory: Path) -> dict[str, str]:
+def of_journalnode(address: ServerAddress, directory: Path) -> dict[str, str]:
     """Return the keys that are one JournalNode's own."""
     settings = {
         "dfs.journalnode.edits.dir": str(directory),
