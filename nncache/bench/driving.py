@@ -74,13 +74,10 @@ class Stand:
         workload = replace(settings.workload, pollers=0) if mode is Mode.UNPOLLED else settings.workload
         return Plan(workload, settings.seed, f"{settings.root}/{mode}{settings.variant}")
 
-    @contextmanager
-    def serving_time(self) -> Iterator[str]:
-        """Serve the time where the executors can ask for it: they have to reach Spark's driver anyway."""
-        with serving_time(
-            self.spark.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
-        ) as address:
-            yield address
+    @property
+    def host(self) -> str:
+        """Where the time is served: the executors have to reach Spark's driver anyway."""
+        return self.spark.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
 
 
 def warm_up_namenode(stand: Stand, show: Show) -> None:
@@ -93,7 +90,7 @@ def warm_up_namenode(stand: Stand, show: Show) -> None:
         show(f"warming the NameNode up, {share:.0%}")
         workload = settings.workload.scaled(pollers=max(1, round(settings.workload.pollers * share)))
         gentle = replace(stand, settings=replace(settings, workload=workload))
-        with stand.serving_time() as clock:
+        with serving_time(stand.host) as clock:
             duration_s = settings.jvm_warm_up_s / len(WARM_UP_SHARES)
             orders = _orders(gentle, Mode.DIRECT, stand.namenode.http, clock, 0.0, duration_s)
             collect(stand.spark, orders, directory)
@@ -126,7 +123,7 @@ def run_mode(
     show(f"{mode}: starting")
     with (
         server or _server(stand, mode) as running,
-        stand.serving_time() as clock,
+        serving_time(stand.host) as clock,
         apart(change, order, ready_s=_PATIENCE_S) as changer,
     ):
         show(f"{mode}: polling for {settings.warm_up_s + settings.duration_s:g} s")
@@ -135,7 +132,13 @@ def run_mode(
         has_failed = threading.Event()
         with ThreadPoolExecutor(2) as aside:
             counting = aside.submit(_count, stand, running, orders, has_failed)
-            watching = aside.submit(_watch_others, stand.namenode, orders, has_failed)
+            watched = Watched(
+                namenode=stand.namenode,
+                path=orders.plan.root,
+                begins_s=orders.zero_s,
+                ends_s=orders.zero_s + orders.duration_s,
+            )
+            watching = aside.submit(observe, watched, has_failed)
             try:
                 collect(stand.spark, orders, directory)
             except BaseException:
@@ -211,23 +214,6 @@ def _count(
     before = look()
     has_failed.wait(max(0.0, orders.zero_s + orders.duration_s - boottime()))
     return look().since(before)
-
-
-def _watch_others(
-    namenode: NameNodeAt, orders: Orders, has_failed: threading.Event
-) -> list[dict[str, object]]:
-    """Return what a client that does not poll meets in the measured time; nothing if the RPC port is not known."""
-    if namenode.rpc is None:
-        return []
-    watched = Watched(
-        http=namenode.http,
-        rpc=namenode.rpc,
-        user=namenode.superuser,
-        path=orders.plan.root,
-        begins_s=orders.zero_s,
-        ends_s=orders.zero_s + orders.duration_s,
-    )
-    return observe(watched, has_failed)
 
 
 def _write_counters(rows: list[dict[str, object]], outcome: Outcome, directory: Path) -> None:

@@ -23,13 +23,14 @@ import click
 from matplotlib.figure import Figure as Chart
 
 from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, each_s, in_rounds, panels, table
+from nncache.bench.polling.client import allow_connections
 from nncache.bench.servers.caches import nginx
 from nncache.bench.servers.counters import NameNodeAt, sample
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Progress, Running
 from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, make_directories, none_of
-from nncache.bench.wrk import Counted, ask_times, held, in_turn, let_open, loading
+from nncache.bench.wrk import Counted, ask_times, held, in_turn, loading
 from nncache.testbed import Cluster
 from nncache.testbed.errors import StartError
 from nncache.testbed.programs import find_program
@@ -117,7 +118,7 @@ def main(seconds: float, rounds: int, warm_up: float, max_entries: int, only: st
         raise click.BadParameter(f"--only {only}: there are {'; '.join(Growth)}")
     for name in ("wrk", "nginx"):
         find_program(name)
-    let_open(max(SIZES[Growth.CONNECTIONS]))
+    allow_connections(max(SIZES[Growth.CONNECTIONS]))
     found = list[Round]()
     with cluster() as hadoop:
         make_directories(hadoop, (f"{ROOT}/{number % DIRECTORIES}/{number}" for number in range(MOST_PATHS)))

@@ -31,13 +31,15 @@ from nncache.bench.cost import (
     panels,
     table,
 )
+from nncache.bench.polling.client import allow_connections
+from nncache.bench.polling.clock import endpoint
 from nncache.bench.report.rounding import ratio
 from nncache.bench.servers.caches import haproxy, nginx
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, make_directories, none_of
-from nncache.bench.wrk import Counted, ask_for, in_turn, let_open
+from nncache.bench.wrk import Counted, ask_for, in_turn
 from nncache.testbed.programs import find_program
 
 
@@ -145,7 +147,7 @@ def main(seconds: int, rounds: int, warm_up: int, only: str) -> Result:
         raise click.BadParameter(f"--only {only}: there are {'; '.join((*Shape, IDLE))}")
     for name in ("wrk", "nginx", "haproxy"):
         find_program(name)
-    let_open(max(CONNECTIONS.values()))
+    allow_connections(max(CONNECTIONS.values()))
     found, idle_bytes = list[Round](), dict[Name, float]()
     with servers() as (cached, forwarded):
         click.echo(f"warming the NameNode up for {warm_up} s")
@@ -296,7 +298,6 @@ def _with_wrk(shape: Shape, address: str, seconds: int) -> Counted:
 
 
 def _with_a_connection_each(shape: Shape, address: str, seconds: int) -> Counted:
-    host, _, port = address.rpartition(":")
     until, took, failed = time.monotonic() + seconds, list[float](), list[int]()
 
     def ask(first: int) -> None:
@@ -306,7 +307,7 @@ def _with_a_connection_each(shape: Shape, address: str, seconds: int) -> Counted
             target = _TARGET % (number % PATHS % 10, number % PATHS)
             request = f"GET {target} {_FIRST_LINES[shape]}\r\nHost: {address}\r\n\r\n"
             try:
-                with socket.create_connection((host, int(port)), timeout=_TIMEOUT_S) as sock:
+                with socket.create_connection(endpoint(address), timeout=_TIMEOUT_S) as sock:
                     sock.sendall(request.encode())
                     lost += not sock.recv(65_536).startswith(b"HTTP/1.1 200")
                     if shape is not Shape.CONNECTION_EACH:
@@ -326,17 +327,15 @@ def _with_a_connection_each(shape: Shape, address: str, seconds: int) -> Counted
 
 def bytes_per_connection(target: Target) -> float:
     """Return what an idle connection takes that has asked a few times for what is answered from memory."""
-    host, _, port = target.running.address.rpartition(":")
+    address = target.running.address
 
     def connect(number: int) -> None:
         sock = close.enter_context(socket.socket())
         sock.bind((f"127.0.0.{2 + number % 8}", 0))  # ephemeral ports are counted for each address
         sock.settimeout(_TIMEOUT_S)
-        sock.connect((host, int(port)))
+        sock.connect(endpoint(address))
         for _ in range(_IDLE_REQUESTS):
-            sock.sendall(
-                f"GET {_TARGET % (0, 0)} HTTP/1.1\r\nHost: {target.running.address}\r\n\r\n".encode()
-            )
+            sock.sendall(f"GET {_TARGET % (0, 0)} HTTP/1.1\r\nHost: {address}\r\n\r\n".encode())
             sock.recv(65_536)
 
     with ExitStack() as close:

@@ -19,7 +19,7 @@ import uvloop
 
 from nncache.bench import pollers
 from nncache.bench.pollers import Polled
-from nncache.bench.polling.client import request_of
+from nncache.bench.polling.client import allow_connections, request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.replies import Reply
 from nncache.bench.polling.rows import Rows
@@ -44,7 +44,6 @@ from nncache.bench.shared.driver import (
     quantile,
 )
 from nncache.bench.shared.plan import Poller
-from nncache.bench.wrk import let_open
 from nncache.testbed import Cluster
 
 MAX_P99_S: Final = 1.0
@@ -150,7 +149,7 @@ async def _wait_for(pipe: Connection, address: str, series: Series, clients: ran
 
 def wait_for(pipe: Connection, address: str, series: Series, clients: range) -> None:
     """Do so in this process."""
-    let_open(len(clients) + 100)
+    allow_connections(len(clients))
     gc.disable()
     uvloop.run(_wait_for(pipe, address, series, clients))
 
@@ -199,7 +198,7 @@ class _Proxy:
 @click.option("--channel", default=str(Channel.ZOOKEEPER), type=click.Choice([str(each) for each in Channel]))
 def main(count: int, paths: int, over_s: float, quiet_s: float, channel: str) -> Result:
     """Measure what clients that wait see, and what they cost."""
-    let_open(count + 100)
+    allow_connections(count)
     plan = (
         Series(name="evenly", waves=evenly(paths, over_s), what=f"{paths:,} files in {over_s:g} s"),
         Series(name="waves", waves=in_waves(paths), what=f"{_WAVES} waves of {paths / _WAVES:g} files"),

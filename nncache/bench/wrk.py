@@ -4,7 +4,6 @@
 """
 
 import re
-import resource
 import signal
 import subprocess
 import tempfile
@@ -72,15 +71,6 @@ class Counted:
     requests: int
     failed: int  # lost connections, timeouts and replies of another status than 2xx and 3xx
     p50_s: float  # of a request
-
-
-def let_open(connections: int) -> None:
-    """Let wrk and the servers have as many connections as they need."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    least = connections * 5 // 4
-    if hard != resource.RLIM_INFINITY and hard < least:
-        raise TestbedError(f"at most {hard} files may be open here, {least} are needed: ulimit -n {least}")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def in_turn(target: str, paths: int, *, request: str = "requests[number]", following: str = "") -> str:

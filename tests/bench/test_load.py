@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.bench.connects import MAX_P99_S, Round, Storm, judge
+from nncache.bench.connects import COUNTED, MAX_P99_S, Round, Storm, judge
 from nncache.bench.events import ASKED, FAILED, MEMORY, by_second, rates
 from nncache.bench.inotify import Received, account, normal_after
 from nncache.bench.pollers import path_of, polled
@@ -25,11 +25,7 @@ GOOD = Round(
     late=(0.0, 0.0, 0.0),
     failed=0,
     forwarded=0,
-    probes=3,
-    probes_failed=0,
-    edits=10,
-    edits_failed=0,
-    stalls=0,
+    grew={metric: 0 if "failed" in metric else 3 for metric in COUNTED},
     cpu_s=(1.0, 1.0, 1.0),
 )
 

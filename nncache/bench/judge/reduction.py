@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from nncache.bench.judge.lateness import counted_until, first_lateness, lateness
+from nncache.bench.judge.lateness import FIRST_LATENESS, counted_until, lateness
 from nncache.bench.judge.quantiles import MOST_S, Histogram
 from nncache.bench.judge.verdicts import states, verdicts
 from nncache.bench.shared import tables
@@ -108,7 +108,7 @@ def reduce(
             changes=changes.changes,
             changed_paths=changes.changed_paths,
             lateness_s=_histogram(spark, late).quantiles(),
-            first_lateness_s=_histogram(spark, first_lateness(spark, late)).quantiles(),
+            first_lateness_s=_histogram(spark, spark.sql(FIRST_LATENESS, lateness=late)).quantiles(),
             stale=summary.stale,
             oldest_s=summary.oldest_s,
             wrong=_wrong(spark, judged),

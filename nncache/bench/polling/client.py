@@ -7,16 +7,35 @@ next request; a GET whose connection broke before its reply was complete is repe
 
 import asyncio
 import os
+import resource
+import socket
 from collections.abc import Callable
-from socket import SOCK_STREAM
-from typing import cast
+from typing import Final, cast
 
 from nncache.bench.polling.replies import Reply, ReplyError, parse
+
+SPARE_FILES: Final = 100  # open files that a process needs beside its connections
+
+
+def allow_connections(count: int) -> None:
+    """Raise this process's limit of open files, and that of those which it starts, as far as it may.
+
+    Raises:
+        OSError: that is not far enough.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    least = count + SPARE_FILES
+    if hard != resource.RLIM_INFINITY and hard < least:
+        at = f"at most {hard} files may be open here, on {socket.gethostname()}"
+        raise OSError(
+            f"{at}, and {least} are needed: raise the hard limit (ulimit -Hn {least}), or run more tasks"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def resolved(server: tuple[str, int]) -> tuple[str, int]:
     """Return the IP address of a host, and the port."""
-    ((*_, address), *_) = await asyncio.get_running_loop().getaddrinfo(*server, type=SOCK_STREAM)
+    ((*_, address), *_) = await asyncio.get_running_loop().getaddrinfo(*server, type=socket.SOCK_STREAM)
     return str(address[0]), int(address[1])
 
 

@@ -7,7 +7,6 @@ uvloop, if that is there, a poll costs about half the CPU.
 import asyncio
 import gc
 import json
-import resource
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from nncache.bench.polling.client import request_of
+from nncache.bench.polling.client import allow_connections, request_of
 from nncache.bench.polling.clock import ClockOffset, boottime, endpoint, measure
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Schedule, Times
@@ -30,8 +29,6 @@ except ImportError:  # an executor may go without
     new_event_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
 else:
     new_event_loop = uvloop.new_event_loop
-
-SPARE_FILES: Final = 100  # open files that the process needs beside its pollers' connections
 
 HOST: Final = "host"
 """A column beside those of `POLLS`: a task's last row has its row of `HOSTS` there, as JSON, and nothing else."""
@@ -84,11 +81,12 @@ def run(orders: Orders, task: int) -> Iterator[pa.RecordBatch]:
     """Poll until the end, then yield what was seen, with the columns of `SEEN`.
 
     Raises:
-        TaskError: the host allows too few open files, or the measured time has begun already.
+        OSError: the host allows too few open files.
+        TaskError: the measured time has begun already.
         ClockError: the driver's clock can't be reached.
     """
     pollers = orders.pollers(task)
-    allow_files(len(pollers) + SPARE_FILES)
+    allow_connections(len(pollers))
     offset = measure(orders.clock)
     gc.collect()
     gc.freeze()  # what lives as long as the task need not be looked through in the middle of it
@@ -102,21 +100,6 @@ def run(orders: Orders, task: int) -> Iterator[pa.RecordBatch]:
         host = pa.nulls(batch.num_rows, pa.string())
         yield pa.RecordBatch.from_arrays([*batch.columns, host], schema=SEEN)
     yield _host_row(task, len(pollers), offset, cpu_s)
-
-
-def allow_files(count: int) -> None:
-    """Raise this process's limit of open files as far as it may.
-
-    Raises:
-        TaskError: that is not far enough.
-    """
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < count:
-        raise TaskError(
-            f"{socket.gethostname()} allows a process {hard} open files, but {count} are needed: raise the hard limit "
-            "(ulimit -Hn) or run more tasks"
-        )
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def _poll(

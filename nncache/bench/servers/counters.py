@@ -52,7 +52,7 @@ class NameNodeAt:
     http: str  # "host:port" of its WebHDFS and JMX
     superuser: str  # may change all files
     pid: int | None = None  # its process, if it is one of this host; else what it says of itself counts
-    rpc: str | None = None  # "host:port" of its RPC server; None if that is not known
+    rpc: str = ""  # "host:port" of its RPC server; empty if that is not known
 
 
 def sample(
