@@ -22,7 +22,6 @@ from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import Figure, Result, benchmark, none_of
 from nncache.bench.wrk import Counted, ask_for, in_turn
 from nncache.testbed import Cluster, ClusterSpec, Kerberos
-from nncache.testbed.asker import Asker
 from nncache.testbed.certificates import Authority
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.errors import TestbedError
@@ -113,7 +112,8 @@ def _servers() -> Iterator[tuple[AuthMethod, ...]]:
         first = running.enter_context(nginx(namenode.http, valid_s=3600))
         second = running.enter_context(nginx(namenode.http, valid_s=3600, certificate=issued))
         cookie = secured.namenodes[0].access.headers(USER)["Cookie"]
-        token = f"&delegation={_token(secured)}"
+        given = secured.namenodes[0].ask("GET", f"/webhdfs/v1/?op=GETDELEGATIONTOKEN&renewer={USER}", USER)
+        token = f"&delegation={json.loads(given.body)['Token']['urlString']}"
         named = f"&user.name={USER}"
         unencrypted, encrypted, own = (
             Running(address=address, processes={"proxy": proxy.process.running_pid})
@@ -143,22 +143,11 @@ def _secured_proxy(cluster: Cluster) -> Proxy:
 
 def _make(cluster: Cluster) -> None:
     """Make the directories that are asked for."""
-    namenode = cluster.namenodes[0]
-    headers = namenode.access.headers(cluster.superuser)
-    with Asker(namenode.http) as asker:
-        for number in range(PATHS):
-            target = f"/webhdfs/v1{ROOT}/{number}?op=MKDIRS&user.name={cluster.superuser}"
-            reply = asker.ask("PUT", target, headers=headers)
-            if reply.status != HTTPStatus.OK:
-                raise TestbedError(f"{target}: {reply.status} {reply.body!r}")
-
-
-def _token(cluster: Cluster) -> str:
-    namenode = cluster.namenodes[0]
-    target = f"/webhdfs/v1/?op=GETDELEGATIONTOKEN&renewer={USER}"
-    with Asker(namenode.http) as asker:
-        reply = asker.ask("GET", target, headers=namenode.access.headers(USER))
-    return str(json.loads(reply.body)["Token"]["urlString"])
+    for number in range(PATHS):
+        target = f"/webhdfs/v1{ROOT}/{number}?op=MKDIRS&user.name={cluster.superuser}"
+        reply = cluster.namenodes[0].ask("PUT", target, cluster.superuser)
+        if reply.status != HTTPStatus.OK:
+            raise TestbedError(f"{target}: {reply.status} {reply.body!r}")
 
 
 if __name__ == "__main__":

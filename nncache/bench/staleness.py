@@ -31,7 +31,6 @@ from nncache.bench.shared.driver import (
     quantile,
     with_journalnodes,
 )
-from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy
@@ -73,7 +72,7 @@ def _measure(
     cluster: Cluster, name: str, flags: Sequence[str], seconds: float, numbers: Iterator[int]
 ) -> list[Figure]:
     """Return how soon changes were seen by a proxy with these flags, and what that cost; each has a number."""
-    what = f"{name}, {_open_txids(cluster):,} transactions in the open segment"
+    what = f"{name}, {cluster.open_segment_txids():,} transactions in the open segment"
     channel = ("--channel", "direct", "--glob", f"{ROOT}/*")
     namenode = cluster.namenodes[0]
     with (
@@ -140,15 +139,6 @@ async def _fill(cluster: Cluster, transactions: int) -> None:
     async with calls_over_rpc(hdfs_of(cluster), cluster.superuser) as namenode:
         numbers = range(-(-transactions // DEPTH))
         await at_once(namenode.mkdirs(deep(f"/filled/{number}")) for number in numbers)
-
-
-def _open_txids(cluster: Cluster) -> int:
-    """Return how many transactions the open segment has."""
-    namenode = cluster.namenodes[0]
-    (segment,) = (cluster.directory / "data" / namenode.id / "current").glob("edits_inprogress_*")
-    with Asker(namenode.http) as asker:
-        last_txid = parse_last_txid(asker.ask("GET", JOURNAL_QUERY).body)
-    return last_txid - int(segment.name.rpartition("_")[2]) + 1
 
 
 if __name__ == "__main__":

@@ -100,9 +100,7 @@ class System(NamedTuple):
             (PRIVATE, f"SETOWNER&owner={OWNER}"),
             (PRIVATE, "SETPERMISSION&permission=700"),
         ):
-            with Asker(namenode.http) as asker:
-                target = f"{PREFIX}{path}?op={change}"
-                _check(asker.ask("PUT", target, headers=namenode.access.headers(superuser)), change)
+            _check(namenode.ask("PUT", f"{PREFIX}{path}?op={change}", superuser), change)
 
 
 def _check(reply: RawReply, call: str) -> None:

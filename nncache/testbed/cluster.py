@@ -8,8 +8,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Self
 
+from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.testbed import https, java, readiness, secured
 from nncache.testbed.addresses import Addresses, ServerAddress
+from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.configuration import of_journalnode, shared_edits_dir, write_configuration
 from nncache.testbed.errors import StartError
 from nncache.testbed.jars import Progress, silent
@@ -42,25 +44,23 @@ class NameNode:
         """The address to which `access` leads: the plain one, where there is one."""
         return self.http or self.https
 
+    def ask(self, method: str, target: str, user: str) -> RawReply:
+        """Ask its web port as a user, who needs no ticket."""
+        with Asker(self.web, self.access.context) as asker:
+            return asker.ask(method, target, headers=self.access.headers(user))
+
     def state(self) -> str | None:
         """Return "active", "standby" or another HA state, as it says itself; None when it is silent."""
         return readiness.namenode_state(self.web, self.access)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataNode:
-    """The DataNode: its HTTP and HTTPS addresses, of which one may be empty, and its process."""
+class Server:
+    """A DataNode or a JournalNode, which can be stopped and started alone; of its addresses some may be empty."""
 
     http: str
     https: str
-    process: ServerProcess
-
-
-@dataclass(frozen=True, slots=True)
-class JournalNode:
-    """One JournalNode of an HA pair: its RPC address, and its process, which can be stopped and started alone."""
-
-    rpc: str
+    rpc: str = ""
     process: ServerProcess
 
 
@@ -180,6 +180,16 @@ class Cluster:
         if result.returncode != 0:
             raise StartError(f"the NameNode did not read its proxy servers again: {result.stderr.strip()}")
 
+    def last_txid(self) -> int:
+        """Return the last transaction that the first NameNode has acknowledged."""
+        return parse_last_txid(self.namenodes[0].ask("GET", JOURNAL_QUERY, self.superuser).body)
+
+    def open_segment_txids(self) -> int:
+        """Count the transactions in the first NameNode's open edit segment; 0 while it is being rolled."""
+        segments = (self._place.data / self.namenodes[0].id / "current").glob("edits_inprogress_*")
+        firsts = [int(file.name.rpartition("_")[2]) for file in segments]
+        return self.last_txid() - max(firsts) + 1 if firsts else 0
+
     def transition_to_active(self, index: int) -> None:
         """Make a NameNode of the pair the active one (`hdfs haadmin -transitionToActive --forceactive`).
 
@@ -263,7 +273,7 @@ class Cluster:
             return ()
         own = {"dfs.ha.namenode.id": namenode}
         if self.spec.kerberos:
-            own |= secured.own_secret(self._place.data, namenode)
+            own[secured.SECRET_FILE] = str(secured.http_secret(self._place.data, namenode))
         return tuple(word for key, value in own.items() for word in ("-D", f"{key}={value}"))
 
     def _namenode(self, address: ServerAddress) -> NameNode:
@@ -278,14 +288,14 @@ class Cluster:
         web = {"http": address.http, "https": address.https}
         return NameNode(id=address.id, rpc=address.rpc, process=process, access=access, **web)
 
-    def _datanode(self) -> DataNode | None:
+    def _datanode(self) -> Server | None:
         http, https = self.addresses.datanode_http, self.addresses.datanode_https
         if not http and not https:
             return None
         process = self._server("datanode", java.DATANODE, is_up=lambda: readiness.accepts(http or https))
-        return DataNode(http=http, https=https, process=process)
+        return Server(http=http, https=https, process=process)
 
-    def _journalnode(self, index: int) -> JournalNode:
+    def _journalnode(self, index: int) -> Server:
         address = self.addresses.journalnodes[index]
         name = f"journalnode-{index + 1}" if len(self.addresses.journalnodes) > 1 else "journalnode"
         own = of_journalnode(address, self._place.data / name)
@@ -295,7 +305,7 @@ class Cluster:
             *(word for key, value in own.items() for word in ("-D", f"{key}={value}")),
             is_up=lambda: readiness.accepts(address.rpc),
         )
-        return JournalNode(address.rpc, process)
+        return Server(http=address.http, https=address.https, rpc=address.rpc, process=process)
 
     def _zookeeper(self) -> ZooKeeper | None:
         address = self.addresses.zookeeper
@@ -307,8 +317,8 @@ class Cluster:
                 address=address,
                 secure_address=self.addresses.zookeeper_secure,
                 security=self.spec.zookeeper_security,
-                kdc=secured.kdc_directory(self._place.data),
-                authority=https.authority_directory(self._place.data),
+                kdc=self._place.data / secured.KDC,
+                authority=self._place.data / https.AUTHORITY,
             ),
             self.spec.server_jvm,
             version=self.spec.zookeeper_version,

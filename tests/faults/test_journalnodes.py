@@ -19,7 +19,7 @@ from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.invalidation.journal.access import JournalAccess
 from nncache.invalidation.journal.source import JournalEdits
 from nncache.testbed import Cluster, ClusterSpec
-from nncache.testbed.cluster import JournalNode
+from nncache.testbed.cluster import Server
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, make_directory
 from tests.commands.planted import checked
@@ -307,7 +307,7 @@ def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source:
         assert proxy.readiness()["is_gate_open"] == (source == "auto")
 
 
-def restart(pair: Cluster, journalnode: JournalNode) -> None:
+def restart(pair: Cluster, journalnode: Server) -> None:
     """Restart it and begin a segment, without which it takes no edits: of two like that the NameNode would end."""
     journalnode.process.restart()
     assert pair.dfs_admin("-rollEdits").returncode == 0
