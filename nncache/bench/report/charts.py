@@ -3,7 +3,7 @@
 import io
 import math
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ from nncache.bench.report.savings import (
     savings,
     share_saved,
 )
-from nncache.bench.shared.figures import ModeFigures, Quantiles, RunFigures, RunInfo
+from nncache.bench.shared.figures import ModeFigures, RunFigures, RunInfo
 
 STYLE: Final = str(Path(__file__).with_name("charts.mplstyle"))
 
@@ -113,9 +113,9 @@ def _draw_lateness(axes: Axes, info: RunInfo, modes: list[ModeFigures]) -> None:
     for above, mode in enumerate(modes):
         p50, p99 = duration(mode.lateness_s.p50), duration(mode.lateness_s.p99)
         label = f"\np50 {p50}, p99 {p99}\n{counted(mode.wrong_count, 'wrong answer')}"
-        _plot(axes, mode, list(_curve(mode.lateness_s)), len(modes) - above, label)
+        _plot(axes, mode, mode.lateness_s.cdf, len(modes) - above, label)
     axes.axvline(info.period_s, label=f"poll period {info.period_s:,g} s", **ASKED)
-    seen = [value for mode in modes for value, share in _curve(mode.lateness_s) if share <= _LAST]
+    seen = [value for mode in modes for value, share in mode.lateness_s.cdf if share <= _LAST]
     axes.set(ylim=(0, 1.005), xlim=(0, 1.05 * max([*seen, info.period_s])))
     axes.set_ylabel("share of pollers that have seen it")
     axes.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
@@ -124,16 +124,12 @@ def _draw_lateness(axes: Axes, info: RunInfo, modes: list[ModeFigures]) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), labelspacing=0.8)
 
 
-def _plot(axes: Axes, mode: ModeFigures, curve: list[tuple[float, float]], below: int, label: str) -> None:
+def _plot(
+    axes: Axes, mode: ModeFigures, curve: Sequence[tuple[float, float]], below: int, label: str
+) -> None:
     """Draw a curve; what lies below others is broader, so that all are seen."""
     style: dict[str, Any] = {"color": colour(mode), "linewidth": 2.5 * below}
     axes.plot(*zip(*curve, strict=True), label=f"{plain(mode.mode)}{label}", **style)
-
-
-def _curve(times: Quantiles) -> tuple[tuple[float, float], ...]:
-    """Return (value, share of all that are at most that); if only quantiles are known, those."""
-    few = ((times.p50, 0.5), (times.p90, 0.9), (times.p99, 0.99), (times.p999, 0.999), (times.max, 1.0))
-    return times.cdf or few
 
 
 def _draw_calls(axes: Axes, info: RunInfo, modes: Modes) -> None:

@@ -1,13 +1,10 @@
 """nncache as its operators run it: filters, publisher and proxy, each a process."""
 
 import asyncio
-import json
-import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -66,12 +63,12 @@ def nncache(
             publisher.await_publishing()
             daemons["publisher"] = publisher
         else:
-            folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="nncache-bench-")))
-            settings = (
-                f'channel = "direct"\nglob = {json.dumps(list(globs))}\n'  # JSON's strings are TOML's, too
-            )
-            (folder / "proxy.toml").write_text(settings, encoding="utf-8")
-            common += ["--config", str(folder / "proxy.toml"), *edits_flags]
+            common += [
+                *(word for glob in globs for word in ("--glob", glob)),
+                "--channel",
+                "direct",
+                *edits_flags,
+            ]
         registering = ("--registry", "--registry-root", place["registry_root"]) if place else ()
         proxy = running.enter_context(Proxy(*common, *registering, *proxy_flags))
         proxy.await_gate()
