@@ -20,7 +20,7 @@ from nncache.bench.polling.clock import boottime, serving_time
 from nncache.bench.polling.collect import collect
 from nncache.bench.polling.task import Orders
 from nncache.bench.servers.caches import nginx
-from nncache.bench.servers.counters import NameNodeAt, Sample, sample
+from nncache.bench.servers.counters import NameNodeAt, Sample, added, sample
 from nncache.bench.servers.nncache import AUDITING, audited, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.settings import Mode, RunSettings
@@ -165,7 +165,8 @@ def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
     if mode in {Mode.DIRECT, Mode.UNPOLLED}:
         return _there(namenode)
     if settings.elsewhere is not None:
-        return _there(settings.elsewhere.servers[mode])
+        assert settings.elsewhere.proxy is not None
+        return _there(settings.elsewhere.proxy)
     assert stand.cluster is not None
     match mode:
         case Mode.NNCACHE | Mode.WAITING:
@@ -213,7 +214,7 @@ def _count(
     has_failed.wait(max(0.0, orders.zero_s - boottime()))
     before = look()
     has_failed.wait(max(0.0, orders.zero_s + orders.duration_s - boottime()))
-    return look().since(before)
+    return added(before, look())
 
 
 def _write_counters(rows: list[dict[str, object]], outcome: Outcome, directory: Path) -> None:

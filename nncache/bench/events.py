@@ -29,7 +29,7 @@ from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
 from nncache.bench.report.charts import COLOURS, KINDS, SHADES, STYLE, legend_of, tinted
-from nncache.bench.servers.counters import NameNodeAt, sample
+from nncache.bench.servers.counters import calls_of
 from nncache.bench.shared.driver import (
     Figure,
     Result,
@@ -305,11 +305,9 @@ async def _count(hadoop: Cluster, zero_s: float, looks: list[tuple[float, Mappin
     def look() -> dict[str, float]:
         calls: dict[str, float] = {}
         for namenode in hadoop.namenodes:
-            at = NameNodeAt(namenode.http, hadoop.superuser)
-            for (source, name, unit), value in sample(at, {}, dict).values.items():
-                if (source, unit) == ("namenode", "calls"):
-                    kind = name.removeprefix("upkeep:")
-                    calls[kind] = calls.get(kind, 0.0) + value
+            for name, count in calls_of(namenode.http).items():
+                kind = name.removeprefix("upkeep:")
+                calls[kind] = calls.get(kind, 0.0) + count
         return calls
 
     while True:

@@ -25,7 +25,7 @@ from matplotlib.figure import Figure as Chart
 from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, each_s, in_rounds, panels, table
 from nncache.bench.polling.client import allow_connections
 from nncache.bench.servers.caches import nginx
-from nncache.bench.servers.counters import NameNodeAt, sample
+from nncache.bench.servers.counters import calls_of
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Progress, Running
@@ -217,7 +217,7 @@ class Subject:
     growth: Growth
     size: int
     target: Target
-    namenode: NameNodeAt
+    namenode_http: str
     paths: int = PATHS
     callers: int = 1
     connections: int = CONNECTIONS
@@ -232,10 +232,9 @@ def subjects_of(growth: Growth, hadoop: Cluster, most_entries: int) -> Iterator[
     """Start the servers of each size, smallest first, and fill their caches."""
     namenode = hadoop.namenodes[0]
     pid = namenode.process.running_pid
-    counted = NameNodeAt(namenode.http, hadoop.superuser, pid)
 
     def subject(size: int, running: Running, name: Name = Name.NNCACHE, **asked: int) -> Subject:
-        return Subject(growth, size, Target(name, running, pid), counted, **asked)
+        return Subject(growth, size, Target(name, running, pid), namenode.http, **asked)
 
     with ExitStack() as close:
 
@@ -324,7 +323,7 @@ def ask(address: str, what: str, requests: int) -> None:
 def measure(subject: Subject, way: HitPath, number: int, seconds: float) -> Round:
     """Load it; return what it did and what that cost."""
     target = subject.target
-    asked_before = _asked_of(subject.namenode)
+    asked_before = calls_of(subject.namenode_http)["getFileInfo"]
     loads = list[list[Counted]]()
     with ExitStack() as close:
         gate = Path(close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-gate-"))) / "open"
@@ -339,7 +338,7 @@ def measure(subject: Subject, way: HitPath, number: int, seconds: float) -> Roun
         time.sleep(seconds)
         after = subject.progress(), target.running.cpu_s()
     counted = [each for (each,) in loads]
-    misses = _asked_of(subject.namenode) - asked_before
+    misses = calls_of(subject.namenode_http)["getFileInfo"] - asked_before
     return Round(
         what=_what(subject.growth, way),
         server=target.name,
@@ -360,11 +359,6 @@ def _await_connections(subject: Subject, wanted: int) -> None:
             seen = f"{connected:,} connections of {wanted:,} after {_CONNECTED_S:.0f} s"
             raise StartError(f"{subject.target.name} has {seen}")
         time.sleep(_LOOK_S)
-
-
-def _asked_of(namenode: NameNodeAt) -> int:
-    """Return how often it was asked for a status so far."""
-    return int(sample(namenode, {}, dict).values["namenode", "getFileInfo", "calls"])
 
 
 if __name__ == "__main__":

@@ -26,23 +26,18 @@ _ACTIVITY: Final = {"FileInfoOps": "getFileInfo", "GetListingOps": "upkeep:getLi
 """Of NameNodeActivity (Hadoop 3.5.0, NameNodeMetrics); WebHDFS calls are counted like RPC calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """What has been counted so far: by (source, name, unit)."""
+Sample = dict[tuple[str, str, str], float]  # what has been counted so far: by (source, name, unit)
 
-    values: Mapping[tuple[str, str, str], float]
 
-    def since(self, before: "Sample") -> list[dict[str, object]]:
-        """Return the rows of the table `counters`: what was added since; of memory, what there is."""
-        return [
-            {
-                "source": source,
-                "name": name,
-                "value": value if unit == "bytes" else value - before.values.get((source, name, unit), 0.0),
-                "unit": unit,
-            }
-            for (source, name, unit), value in sorted(self.values.items())
-        ]
+def added(before: Sample, after: Sample) -> list[dict[str, object]]:
+    """Return the rows of the table `counters`: what was added between two samples; of memory, what there is."""
+    since = (
+        (key, value if key[2] == "bytes" else value - before.get(key, 0.0)) for key, value in after.items()
+    )
+    return [
+        {"source": source, "name": name, "value": value, "unit": unit}
+        for (source, name, unit), value in sorted(since)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +57,8 @@ def sample(
 
     `upkeep` returns the calls to the NameNode that it does not count itself, by name: probes over JMX.
     """
-    values: dict[tuple[str, str, str], float] = {}
-    said = beans(namenode.http, "Hadoop:service=NameNode,name=*")
-    for name, calls in {**_calls(said), **upkeep()}.items():
-        values["namenode", name, "calls"] = calls
+    calls = {**calls_of(namenode.http), **upkeep()}
+    values: Sample = {("namenode", name, "calls"): count for name, count in calls.items()}
     for source, pid in processes.items():
         values[source, "cpu", "s"], values[source, "resident", "bytes"] = use_of(pid)
     if namenode.pid is not None:
@@ -73,7 +66,7 @@ def sample(
     else:
         (system,) = beans(namenode.http, "java.lang:type=OperatingSystem")
         values["namenode", "cpu", "s"] = system["ProcessCpuTime"] / 1e9
-    return Sample(values)
+    return values
 
 
 def use_of(pid: int) -> tuple[float, int]:
@@ -92,9 +85,9 @@ def _own_use_of(process: psutil.Process) -> tuple[float, int]:
     return times.user + times.system, process.memory_info().rss
 
 
-def _calls(said: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Return how often the NameNode was called, by name."""
-    said = list(said)
+def calls_of(http: str) -> dict[str, float]:
+    """Return how often a NameNode was called, by name."""
+    said = beans(http, "Hadoop:service=NameNode,name=*")
     rpc, activity = _rpc_calls(said), (bean for bean in said if bean["name"] == _NAMENODE_ACTIVITY)
     calls = {name: float(rpc[key]) for key, name in _RPC_METHODS.items() if key in rpc}
     return calls | {name: float(bean[key]) for bean in activity for key, name in _ACTIVITY.items()}
