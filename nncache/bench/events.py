@@ -272,7 +272,6 @@ async def _poll(address: str, pollers: int, period_s: float, duration_s: float, 
 
 async def _cause(hadoop: Cluster, proxy: Proxy, zero_s: float, events: list[Event]) -> None:
     """Cause the events one after the other, with quiet times in between."""
-    assert hadoop.zookeeper is not None
     zookeeper = hadoop.zookeeper.process
 
     def restart() -> None:
@@ -341,7 +340,6 @@ def _path_of(number: int) -> str:
 
 def _daemon_flags(hadoop: Cluster) -> tuple[str, ...]:
     """Return what publisher and proxy are started with."""
-    assert hadoop.zookeeper is not None
     return (*hadoop.flags, "--zookeeper", hadoop.zookeeper.address, "--zookeeper-root", "/bench-events")
 
 

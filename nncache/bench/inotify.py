@@ -197,7 +197,7 @@ def delivery(cluster: Cluster, publisher: Publisher, names: list[str], seconds: 
     """Return how long events took to these filters' subscribers, one each, beside many edits that match nothing."""
     namenode_pid, publisher_pid = cluster.namenodes[0].process.running_pid, publisher.process.running_pid
     with ExitStack() as stack:
-        subscribers = stack.enter_context(apart(follow, _zookeeper(cluster), names))
+        subscribers = stack.enter_context(apart(follow, cluster.zookeeper.address, names))
         load = {"per_s": PER_S, "places": len(names), "beside_per_s": EDITS_PER_S}
         making = stack.enter_context(_making(cluster, seconds, **load))
         before, began = publisher.metrics(), time.monotonic()
@@ -264,7 +264,7 @@ def overload(cluster: Cluster, publisher: Publisher, seconds: float) -> list[Fig
     pid, most, waiting = publisher.process.running_pid, 0, 0.0
     in_all = BEFORE_S + seconds + AFTER_S
     with ExitStack() as stack:
-        subscribers = stack.enter_context(apart(follow, _zookeeper(cluster), (LOUD, QUIET)))
+        subscribers = stack.enter_context(apart(follow, cluster.zookeeper.address, (LOUD, QUIET)))
         quiet = stack.enter_context(_making(cluster, in_all, per_s=QUIET_PER_S, directory=f"/{QUIET}"))
         load = {"per_s": WRITES_PER_S * TIMES, "directory": f"/{LOUD}"}
         loud = stack.enter_context(_making(cluster, seconds, **load))
@@ -473,11 +473,6 @@ def _cluster(*filters: Filter) -> Iterator[Cluster]:
         yield cluster
 
 
-def _zookeeper(cluster: Cluster) -> str:
-    assert cluster.zookeeper is not None
-    return cluster.zookeeper.address
-
-
 def _making(cluster: Cluster, seconds: float, **load: Any) -> AbstractContextManager[Connection]:  # noqa: ANN401 - `make`'s
     """Have edits made by a process of its own, which begins when it is sent something and sends what it has made."""
     return apart(make, cluster.namenodes[0].http, cluster.superuser, seconds=seconds, **load)
@@ -485,7 +480,7 @@ def _making(cluster: Cluster, seconds: float, **load: Any) -> AbstractContextMan
 
 def _publisher(cluster: Cluster, *arguments: str) -> closing[Publisher]:
     """Return a publisher that `start` starts, and that is stopped in the end."""
-    places = ("--zookeeper", _zookeeper(cluster), "--filters-path", _FILTERS_PATH)
+    places = ("--zookeeper", cluster.zookeeper.address, "--filters-path", _FILTERS_PATH)
     return closing(Publisher(*cluster.flags, *places, *arguments))
 
 

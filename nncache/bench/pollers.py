@@ -46,13 +46,9 @@ class Polled:
     forwarded: int = 0  # answers that did not come from memory
     cpu_s: float = 0.0  # of this process
 
-    def took_between(self, begin: float, end: float) -> list[float]:
-        """Return how long the polls took that were due within a window."""
-        return [took_s for at, took_s in zip(self.due, self.took_s, strict=True) if begin <= at < end]
-
-    def late_between(self, begin: float, end: float) -> list[float]:
-        """Return how late these were sent."""
-        return [late_s for at, late_s in zip(self.due, self.late_s, strict=True) if begin <= at < end]
+    def between(self, begin: float, end: float, times: Sequence[float]) -> list[float]:
+        """Return, of such times of all polls, those of the polls that were due within a window."""
+        return [each for at, each in zip(self.due, times, strict=True) if begin <= at < end]
 
 
 def schedule_of(

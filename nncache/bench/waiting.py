@@ -263,7 +263,7 @@ def deliver(proxy: _Proxy, series: Series, pipes: Sequence[Connection]) -> list[
         polled: Polled = answer_of(polling, None, _TIMEOUT_S)
     late = [at - acked[client % series.paths] for client, at in seen.items()]
     last = max(seen.values(), default=max(acked))
-    others = polled.took_between(min(acked), last)
+    others = polled.between(min(acked), last, polled.took_s)
     named = {
         "p50 after the acknowledgement": quantile(late, 0.5),
         "worst after the acknowledgement": quantile(late, 1.0),

@@ -93,7 +93,7 @@ class Cluster:
             self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
             self.datanode = self._datanode()
             self.journalnodes = tuple(map(self._journalnode, range(len(self.addresses.journalnodes))))
-            self.zookeeper = self._zookeeper()
+            self._zookeeper = self._laid_out_zookeeper()
             self._close = close.pop_all()
 
     @classmethod
@@ -120,6 +120,12 @@ class Cluster:
         return ("--nameservice", self.spec.nameservice, "--namenode-http", http, "--namenode-rpc", rpc)
 
     @property
+    def zookeeper(self) -> ZooKeeper:
+        """Its ZooKeeper, which it has if its spec says so."""
+        assert self._zookeeper is not None, "a cluster with ZooKeeper is needed"
+        return self._zookeeper
+
+    @property
     def shared_edits_dir(self) -> str:
         """The journal of an HA pair, as dfs.namenode.shared.edits.dir says it."""
         return shared_edits_dir(self.spec, self.addresses)
@@ -127,7 +133,7 @@ class Cluster:
     @property
     def processes(self) -> tuple[ServerProcess, ...]:
         """All servers, in the order in which they may be stopped."""
-        parts = (self.datanode, *self.namenodes, *self.journalnodes, self.zookeeper, self.kdc)
+        parts = (self.datanode, *self.namenodes, *self.journalnodes, self._zookeeper, self.kdc)
         return tuple(part.process for part in parts if part is not None)
 
     def stop(self) -> None:
@@ -186,7 +192,7 @@ class Cluster:
 
     def open_segment_txids(self) -> int:
         """Count the transactions in the first NameNode's open edit segment; 0 while it is being rolled."""
-        segments = (self._place.data / self.namenodes[0].id / "current").glob("edits_inprogress_*")
+        segments = (self.directory / "data" / self.namenodes[0].id / "current").glob("edits_inprogress_*")
         firsts = [int(file.name.rpartition("_")[2]) for file in segments]
         return self.last_txid() - max(firsts) + 1 if firsts else 0
 
@@ -219,7 +225,7 @@ class Cluster:
         began = time.monotonic()
         self._progress(f"Hadoop {self.hadoop_version}: starting a cluster in {self.directory}")
         self._trust.start()
-        first = [part.process for part in (*self.journalnodes, self.zookeeper) if part is not None]
+        first = [part.process for part in (*self.journalnodes, self._zookeeper) if part is not None]
         for process in first:
             process.launch()
         await_all([journalnode.process for journalnode in self.journalnodes])
@@ -307,7 +313,7 @@ class Cluster:
         )
         return Server(http=address.http, https=address.https, rpc=address.rpc, process=process)
 
-    def _zookeeper(self) -> ZooKeeper | None:
+    def _laid_out_zookeeper(self) -> ZooKeeper | None:
         address = self.addresses.zookeeper
         if not address:
             return None

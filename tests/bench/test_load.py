@@ -53,8 +53,8 @@ def test_polls_count_from_when_they_were_due() -> None:
     rows.add_failure(2, 0, 2.0, 2.0, 3.0, "gone")
     found = polled(rows, 0.0)
     assert (found.failed, found.forwarded) == (2, 1)
-    assert found.took_between(1.0, 1.6) == [1.0, 0.75, 0.25]
-    assert found.late_between(1.0, 2.1) == [0.5, 0.0, 0.0, 0.0]
+    assert found.between(1.0, 1.6, found.took_s) == [1.0, 0.75, 0.25]
+    assert found.between(1.0, 2.1, found.late_s) == [0.5, 0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("is_cold", [False, True])

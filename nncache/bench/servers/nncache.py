@@ -49,7 +49,6 @@ def nncache(
         daemons: dict[str, Daemon] = {}
         place: dict[str, str] = {}  # of the service registry
         if channel is Channel.ZOOKEEPER:
-            assert cluster.zookeeper is not None, "a cluster with ZooKeeper is needed"
             name = uuid.uuid4().hex[:12]
             filters_path = f"/filters-{name}"
             place = {"zookeeper": cluster.zookeeper.address, "registry_root": f"/registry-{name}"}
