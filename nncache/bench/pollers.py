@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -107,4 +108,6 @@ async def poll(address: str, count: int, end: Connection) -> Polled:
 def run(pipe: Connection, address: str, count: int = POLLERS) -> None:
     """Say when polling begins, poll until the parent says stop, and send back a `Polled`."""
     gc.disable()
-    pipe.send(uvloop.run(poll(address, count, pipe)))
+    found = uvloop.run(poll(address, count, pipe))
+    os.set_blocking(pipe.fileno(), True)  # it is not since the loop has watched it, and this may be much
+    pipe.send(found)
