@@ -33,7 +33,7 @@ from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, make
 from nncache.bench.wrk import Counted, ask_times, held, in_turn, loading
 from nncache.testbed import Cluster
 from nncache.testbed.errors import StartError
-from nncache.testbed.programs import find_program
+from nncache.testbed.programs import find_programs
 
 
 class Growth(StrEnum):
@@ -116,8 +116,7 @@ def main(seconds: float, rounds: int, warm_up: float, max_entries: int, only: st
     growths = [growth for growth in Growth if only in growth]
     if not growths:
         raise click.BadParameter(f"--only {only}: there are {'; '.join(Growth)}")
-    for name in ("wrk", "nginx"):
-        find_program(name)
+    find_programs("wrk", "nginx")
     allow_connections(max(SIZES[Growth.CONNECTIONS]))
     found = list[Round]()
     with cluster() as hadoop:

@@ -40,7 +40,7 @@ from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, make_directories, none_of
 from nncache.bench.wrk import Counted, ask_for, in_turn
-from nncache.testbed.programs import find_program
+from nncache.testbed.programs import find_programs
 
 
 class Shape(StrEnum):
@@ -145,8 +145,7 @@ def main(seconds: int, rounds: int, warm_up: int, only: str) -> Result:
     shapes = [shape for shape in Shape if only in shape]
     if not shapes and only not in IDLE:
         raise click.BadParameter(f"--only {only}: there are {'; '.join((*Shape, IDLE))}")
-    for name in ("wrk", "nginx", "haproxy"):
-        find_program(name)
+    find_programs("wrk", "nginx", "haproxy")
     allow_connections(max(CONNECTIONS.values()))
     found, idle_bytes = list[Round](), dict[Name, float]()
     with servers() as (cached, forwarded):
