@@ -3,7 +3,6 @@
 No socket, no clock, no log: shells bring the time and carry out what is decided.
 """
 
-from nncache.cache.admission import Admission, admit
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import (
     Conclusion,
@@ -30,7 +29,6 @@ from nncache.cache.settings import CacheSettings
 from nncache.cache.stats import CacheStats
 
 __all__ = [
-    "Admission",
     "CacheSettings",
     "CacheStats",
     "Caller",
@@ -57,5 +55,4 @@ __all__ = [
     "Unauthenticated",
     "Unchanged",
     "Wait",
-    "admit",
 ]

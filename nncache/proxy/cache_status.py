@@ -17,7 +17,6 @@ from nncache.cache.decisions import Reason
 from nncache.hadoop.calls import Call
 from nncache.hadoop.paths import is_cacheable
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
-from nncache.proxy.headers import cache_status
 from nncache.proxy.messages import Header
 
 
@@ -32,6 +31,41 @@ class Bypass(StrEnum):
 
 
 ForwardReason: TypeAlias = Reason | Bypass
+
+
+def cache_status(
+    *,
+    hit: bool = False,
+    fwd: str | None = None,
+    stored: bool = False,
+    collapsed: bool = False,
+    detail: str | None = None,
+) -> Header:
+    """Say how a reply was made (RFC 9211, section 2).
+
+    Args:
+        hit: answered without asking.
+        fwd: why it was asked for: bypass, method, uri-miss, vary-miss, miss, request, stale or partial.
+        stored: the NameNode's answer is in the cache now.
+        collapsed: another call was waited for.
+        detail: our own reason, a token.
+    """
+    parts = ["nncache"]
+    if hit:
+        parts.append("hit")
+    if fwd is not None:
+        parts.append(f"fwd={fwd}")
+    if stored:
+        parts.append("stored")
+    if collapsed:
+        parts.append("collapsed")
+    if detail is not None:
+        parts.append(f"detail={detail}")
+    return (b"Cache-Status", "; ".join(parts).encode("ascii"))
+
+
+HIT = cache_status(hit=True)
+"""The `Cache-Status` of every answer from memory."""
 
 COLLAPSED: Header = cache_status(fwd="miss", collapsed=True)
 """Answered with the reply to the same caller's question, which was on its way already."""

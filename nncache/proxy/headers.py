@@ -124,41 +124,6 @@ def replayed_headers(headers: Iterable[Header]) -> Headers:
     return _without(tuple(headers), NOT_REPLAYED)
 
 
-def cache_status(
-    *,
-    hit: bool = False,
-    fwd: str | None = None,
-    stored: bool = False,
-    collapsed: bool = False,
-    detail: str | None = None,
-) -> Header:
-    """Say how a reply was made (RFC 9211, section 2).
-
-    Args:
-        hit: answered without asking.
-        fwd: why it was asked for: bypass, method, uri-miss, vary-miss, miss, request, stale or partial.
-        stored: the NameNode's answer is in the cache now.
-        collapsed: another call was waited for.
-        detail: our own reason, a token.
-    """
-    parts = ["nncache"]
-    if hit:
-        parts.append("hit")
-    if fwd is not None:
-        parts.append(f"fwd={fwd}")
-    if stored:
-        parts.append("stored")
-    if collapsed:
-        parts.append("collapsed")
-    if detail is not None:
-        parts.append(f"detail={detail}")
-    return (b"Cache-Status", "; ".join(parts).encode("ascii"))
-
-
-HIT = cache_status(hit=True)
-"""The `Cache-Status` of every answer from memory."""
-
-
 def encode_fields(headers: Iterable[Header]) -> bytes:
     """Write header fields as they go on the wire, without the empty line that ends them."""
     return b"".join([b"%b: %b\r\n" % field for field in headers])

@@ -6,23 +6,26 @@ NameNode would say to that is known from `tests/model/known_credentials.py`; fro
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from nncache.hadoop.calls import PREFIX
 from nncache.proxy.messages import Header
 from tests.invalidation.virtual_time import clock
 from tests.model import operations
 from tests.model.acts import Simulation
-from tests.model.draws import Draw
+from tests.model.draws import USERS, Draw
 from tests.model.judge import MAX_STALENESS_S
 from tests.model.known_credentials import KnownCredentials
 from tests.model.namespace import NameNodeReply
 from tests.model.scenario_setup import GAPS_S, SETTLED_S, behind, in_sight
 from tests.model.system import System
+from tests.model.upstream import ClientRequest
 
 DIRECTORY: Final = "/a/b"
 PATH: Final = "/a/b/f"
 OTHER: Final = "/a/b/g"
+_CHANGES: Final = 5
 _DONE: Final = NameNodeReply(200, b"")
 
 
@@ -41,6 +44,14 @@ class Setting:
     async def ask(self, user: str | None, *fields: Header, query: str = "", path: str = PATH) -> None:
         """Ask as whom a NameNode sees; None: as nobody it knows."""
         await self.system.read_with(path, query, fields, user=user)
+
+    async def wait(self, user: str) -> None:
+        """Wait for the other file, as who is known by a cookie that is not known here."""
+        fields = _field(b"hadoop-jwt=%b" % user.encode()), (b"Prefer", b"wait=5")
+        request = ClientRequest("GET", f"{PREFIX}{OTHER}?op=GETFILESTATUS", fields)
+        reported = await self.system.told_to(request, OTHER, user, OTHER)
+        if reported is not None:
+            self.system.judge.read(replace(reported, is_shared=True))
 
     async def settle(self) -> None:
         """Wait until what was kept may be served to all who have a right."""
@@ -89,6 +100,20 @@ async def bring_another_cookie(s: Setting) -> None:
     for _ in range(2):
         await s.ask("alice", _field(b"hadoop-jwt=alice"))
     await s.ask("")
+
+
+async def wait_beside_another_cookie(s: Setting) -> None:
+    """Wait for a file, each known by a cookie of the same kind, until one of them may not see it."""
+    behind(s.system, operations.set_permission, DIRECTORY, 0o755)
+    behind(s.system, operations.delete, OTHER)
+    await s.settle()
+    before_s, s.system.call_takes_s = s.system.call_takes_s, 0.5
+    waiting = [s.system.come(s.wait(user)) for user in USERS]
+    for mode in (*(0o711, 0o755) * _CHANGES, 0o700):
+        await asyncio.sleep(0.1)  # an answer is out of date before it is there, so that it ends no wait
+        behind(s.system, operations.set_permission, DIRECTORY, mode)
+    await asyncio.wait(waiting)
+    s.system.call_takes_s = before_s
 
 
 async def outlive(s: Setting) -> None:
@@ -179,6 +204,7 @@ SCENARIOS: Final[tuple[Callable[[Setting], Awaitable[None]], ...]] = (
     name_alice,
     negotiate,
     bring_another_cookie,
+    wait_beside_another_cookie,
     outlive,
     be_renewed,
     cancel,

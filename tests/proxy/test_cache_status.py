@@ -6,8 +6,7 @@ import pytest
 
 from nncache.cache.decisions import Reason
 from nncache.hadoop.filestatus import render_missing
-from nncache.proxy.cache_status import COLLAPSED, Bypass, ForwardReason, forwarded, shows_path
-from nncache.proxy.headers import HIT
+from nncache.proxy.cache_status import COLLAPSED, HIT, Bypass, ForwardReason, forwarded, shows_path
 from tests.proxy.doubles import DENIED, FILE, STANDBY
 
 # RFC 9211, section 2: a list member is a token with parameters; `fwd` takes one of these tokens.

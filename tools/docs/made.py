@@ -13,8 +13,7 @@ from nncache.checks.table import CHECKS, SETTINGS
 from nncache.commands.group import PROGRAM, nncache
 from nncache.metrics.metric import Metric
 from nncache.metrics.table import METRICS
-from nncache.proxy.cache_status import COLLAPSED, NOT_ADMITTED, NOT_WEBHDFS, REASONS, forwarded
-from nncache.proxy.headers import HIT
+from nncache.proxy.cache_status import COLLAPSED, HIT, NOT_ADMITTED, NOT_WEBHDFS, REASONS, forwarded
 from nncache.proxy.traffic import MEANINGS
 from nncache.settings.commands import FORMS
 from nncache.settings.keys import COMMA_SEPARATED, Key, Kind, keys_of

@@ -9,8 +9,9 @@ from typing import Final
 
 from nncache.cache.replies import Reply
 from nncache.hadoop.filestatus import render_missing
+from nncache.proxy.cache_status import HIT
 from nncache.proxy.clients.response import CLOSE, KEEP_ALIVE, RawResponse
-from nncache.proxy.headers import HIT, encode_fields
+from nncache.proxy.headers import encode_fields
 from nncache.proxy.messages import Header
 
 END: Final = b"%d\r\n" + encode_fields((HIT,)).replace(b"%", b"%%") + b"Content-Length: %d\r\n\r\n"

@@ -12,6 +12,7 @@ from nncache.net.http1.conditional import Conditions, etag_of
 from nncache.proxy.admission import CHALLENGE, TAKEN_BACK
 from nncache.proxy.cache_status import (
     COLLAPSED,
+    HIT,
     NOT_ADMITTED,
     WAITED_HIT,
     ForwardReason,
@@ -34,7 +35,7 @@ from nncache.proxy.decide.reads import (
 )
 from nncache.proxy.decide.waits import Waited
 from nncache.proxy.errors import ProxyError, UnauthenticatedError
-from nncache.proxy.headers import HIT, SecureCookies, replayed_headers
+from nncache.proxy.headers import SecureCookies, replayed_headers
 from nncache.proxy.messages import Header, Headers, UpstreamReply
 from nncache.proxy.reading import Reading
 from nncache.proxy.traffic import Exchange, Result, result_of

@@ -1,8 +1,8 @@
-"""What a NameNode's reply to a read is to the cache."""
+"""What a NameNode's reply to GETFILESTATUS is to the cache."""
 
+from http import HTTPStatus
 from typing import assert_never
 
-from nncache.cache.admission import Admission, admit
 from nncache.cache.decisions import (
     Denied,
     Failed,
@@ -14,6 +14,10 @@ from nncache.cache.decisions import (
 )
 from nncache.cache.entries import EntryKind, Ticket
 from nncache.cache.replies import Reply
+from nncache.hadoop.errors import HadoopError
+from nncache.hadoop.filestatus import FileType, parse_file_status, render_missing
+from nncache.hadoop.paths import ROOT
+from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.proxy.headers import replayed_headers
 from nncache.proxy.identity import Credential, proven_for_s
 from nncache.proxy.messages import UpstreamReply
@@ -24,56 +28,90 @@ def outcome_of(
 ) -> Outcome | None:
     """Say what a reply is; None if the NameNode has to be asked whether the file is closed (`file_outcome`).
 
+    A 404 is a true one only if its body is, byte for byte, what we would render for it: another
+    spelling of the same path is then answered in the NameNode's own words.
+
     Args:
         reply: the NameNode's.
-        as_requested: the path as the request spelled it, decoded.
+        as_requested: the path as the request spelled it, decoded, not canonical.
         credential: what authenticated the request, beside what its target says.
         unchanged: the ticket, if nothing has to be asked about a file of which just this is kept.
     """
-    admission = admit(reply.status, reply.body, as_requested)
-    match admission:
-        case Admission.DENIED:
-            return Denied()
-        case Admission.UNAUTHENTICATED:
-            return Failed() if credential is None else Unauthenticated(reply.replied_at)
-        case Admission.FAILED:
+    match reply.status:
+        case HTTPStatus.OK:
+            return _of_status(reply, credential, unchanged, is_root=not as_requested.strip(ROOT))
+        case HTTPStatus.NOT_FOUND if reply.body == render_missing(as_requested):
+            return _known(reply, EntryKind.MISSING, credential)
+        case HTTPStatus.UNAUTHORIZED:
+            return _unauthenticated(reply, credential)
+        case HTTPStatus.FORBIDDEN:
+            return _of_refusal(reply, credential)
+        case _:
             return Failed()
-        case _:
-            pass
-    proven = proven_for_s(credential, reply.headers)
-    if proven is None:
-        return Failed()
-    match admission:
-        case Admission.MISSING:
-            return _known(reply, EntryKind.MISSING, proven)
-        case Admission.DIRECTORY:
-            return _known(reply, EntryKind.DIRECTORY, proven)
-        case Admission.ASK_WHETHER_CLOSED:
-            known = _known(reply, EntryKind.FILE, proven)
-            if unchanged is None or not unchanged.finds_unchanged(known.reply):
-                return None
-            return Unchanged(
-                reply=known.reply, replied_at=reply.replied_at, term=reply.term, proven_for_s=proven
-            )
-        case Admission.DO_NOT_KEEP:
-            return OpenFile(replied_at=reply.replied_at, term=reply.term, proven_for_s=proven)
-        case _:
-            assert_never(admission)
 
 
 def file_outcome(reply: UpstreamReply, credential: Credential | None, *, is_closed: bool) -> Outcome:
     """Say what the status of a file is, once the NameNode was asked whether it is closed."""
+    if not is_closed:
+        return _open_file(reply, credential)
+    return _known(reply, EntryKind.FILE, credential)
+
+
+def _of_status(
+    reply: UpstreamReply, credential: Credential | None, unchanged: Ticket | None, *, is_root: bool
+) -> Outcome | None:
+    try:
+        status = parse_file_status(reply.body)
+    except HadoopError:
+        return Failed()
+    match status.type:
+        case FileType.DIRECTORY if is_root or not status.snapshot_enabled:
+            # The root is snapshottable from the start, with room for no snapshot; it is kept for `ROOT_AGE_S`.
+            return _known(reply, EntryKind.DIRECTORY, credential)
+        case FileType.FILE:
+            known = _known(reply, EntryKind.FILE, credential)
+            if isinstance(known, Failed):
+                return known
+            if unchanged is None or not unchanged.finds_unchanged(known.reply):
+                return None
+            return Unchanged(
+                reply=known.reply,
+                replied_at=known.replied_at,
+                term=known.term,
+                proven_for_s=known.proven_for_s,
+            )
+        case FileType.DIRECTORY | FileType.SYMLINK:  # no event would ever invalidate it
+            return _open_file(reply, credential)
+        case _:
+            assert_never(status.type)
+
+
+def _of_refusal(reply: UpstreamReply, credential: Credential | None) -> Outcome:
+    remote = parse_remote_exception(reply.body)
+    match remote and remote.verdict:
+        case Verdict.ACCESS_CONTROL:
+            return Denied()
+        case Verdict.INVALID_TOKEN:
+            return _unauthenticated(reply, credential)
+        case _:
+            return Failed()
+
+
+def _unauthenticated(reply: UpstreamReply, credential: Credential | None) -> Unauthenticated | Failed:
+    return Failed() if credential is None else Unauthenticated(reply.replied_at)
+
+
+def _known(reply: UpstreamReply, kind: EntryKind, credential: Credential | None) -> Known | Failed:
     proven = proven_for_s(credential, reply.headers)
     if proven is None:
         return Failed()
-    if not is_closed:
-        return OpenFile(replied_at=reply.replied_at, term=reply.term, proven_for_s=proven)
-    return _known(reply, EntryKind.FILE, proven)
-
-
-def _known(reply: UpstreamReply, kind: EntryKind, proven_for_s: float) -> Known:
     headers = replayed_headers(reply.headers) if reply.wire is None else reply.wire.replayed
     kept = Reply(reply.status, headers, reply.body)
-    return Known(
-        reply=kept, kind=kind, replied_at=reply.replied_at, term=reply.term, proven_for_s=proven_for_s
-    )
+    return Known(reply=kept, kind=kind, replied_at=reply.replied_at, term=reply.term, proven_for_s=proven)
+
+
+def _open_file(reply: UpstreamReply, credential: Credential | None) -> OpenFile | Failed:
+    proven = proven_for_s(credential, reply.headers)
+    if proven is None:
+        return Failed()
+    return OpenFile(replied_at=reply.replied_at, term=reply.term, proven_for_s=proven)

@@ -6,7 +6,7 @@ from typing import Final
 
 import uvloop
 
-from nncache.cache.admission import Admission, admit
+from nncache.cache.decisions import Denied, Failed, Known, OpenFile, Outcome
 from nncache.hadoop import jmx
 from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.errors import FramingError, MalformedReplyError, RpcError
@@ -21,8 +21,10 @@ from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.proto import inotify_pb2 as inotify
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as header
 from nncache.hadoop.rpc.wire import Wire
+from nncache.proxy.decide.outcomes import outcome_of
 from tests.hostile.fuzzing.target import Target, hold, text_of
 from tests.hostile.fuzzing.transport import DeafTransport
+from tests.proxy.doubles import reply
 
 _MAX_FRAME: Final = 300
 _LOOP: Final = uvloop.new_event_loop()
@@ -143,12 +145,16 @@ def check_status(data: bytes) -> None:
     try:
         status = parse_file_status(data)
     except MalformedReplyError:
-        hold(admit(200, data, "/a") is Admission.FAILED, "kept, though it cannot be read")
+        hold(_outcome(200, data, "/a") == Failed(), "kept, though it cannot be read")
         return
-    admission = admit(200, data, "/a")
+    outcome = _outcome(200, data, "/a")
     if status.type is FileType.SYMLINK or (status.type is FileType.DIRECTORY and status.snapshot_enabled):
-        hold(admission is Admission.DO_NOT_KEEP, "kept, though no event ends it")
-    hold(admit(201, data, "/a") is Admission.FAILED, "another status is kept")
+        hold(isinstance(outcome, OpenFile), "kept, though no event ends it")
+    hold(_outcome(201, data, "/a") == Failed(), "another status is kept")
+
+
+def _outcome(status: int, body: bytes, as_requested: str) -> Outcome | None:
+    return outcome_of(reply(status, body, 0.0), as_requested, None, unchanged=None)
 
 
 def check_refusal(data: bytes) -> None:
@@ -156,9 +162,9 @@ def check_refusal(data: bytes) -> None:
     remote = parse_remote_exception(data)
     if remote is not None:
         hold(isinstance(remote.verdict, Verdict), "no verdict")
-    admitted = admit(403, data, "/a")
+    outcome = _outcome(403, data, "/a")
     hold(
-        (admitted is Admission.DENIED) == (remote is not None and remote.verdict is Verdict.ACCESS_CONTROL),
+        (outcome == Denied()) == (remote is not None and remote.verdict is Verdict.ACCESS_CONTROL),
         "403",
     )
     try:
@@ -172,9 +178,9 @@ def check_refusal(data: bytes) -> None:
     )
     missing = parse_remote_exception(body)
     hold(missing is not None and missing.verdict is Verdict.FILE_NOT_FOUND, "our own 404 is none")
-    hold(admit(404, body, path) is Admission.MISSING, "our own 404 is not kept")
-    hold(admit(404, body, path + "x") is Admission.FAILED, "the 404 of another path is kept")
-    hold(admit(404, data, text_of(data)) is Admission.FAILED, "any 404 is kept")
+    hold(isinstance(_outcome(404, body, path), Known), "our own 404 is not kept")
+    hold(_outcome(404, body, path + "x") == Failed(), "the 404 of another path is kept")
+    hold(_outcome(404, data, text_of(data)) == Failed(), "any 404 is kept")
 
 
 def _success(call_id: int, body: bytes) -> bytes:
@@ -310,7 +316,7 @@ REPLIES: Final = (
             ),
             _STATUS % (b"FILE", b',"x":' + b"[" * 2000),
         ),
-        modules=("nncache.hadoop.filestatus", "nncache.cache.admission"),
+        modules=("nncache.hadoop.filestatus", "nncache.proxy.decide.outcomes"),
         max_bytes=4096,
     ),
     Target(
@@ -325,7 +331,11 @@ REPLIES: Final = (
             b'/a\\"\x01\x7f\xc2\x85\xf0\x9f\x98\x80',
             b'{"x":' + b"[" * 3000,
         ),
-        modules=("nncache.hadoop.remote_exception", "nncache.hadoop.filestatus", "nncache.cache.admission"),
+        modules=(
+            "nncache.hadoop.remote_exception",
+            "nncache.hadoop.filestatus",
+            "nncache.proxy.decide.outcomes",
+        ),
         max_bytes=4096,
     ),
 )

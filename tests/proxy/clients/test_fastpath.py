@@ -12,11 +12,11 @@ from nncache.cache.replies import MAX_FIELD_BYTES, Reply
 from nncache.cache.store import Store
 from nncache.hadoop.filestatus import render_missing
 from nncache.net.sampling import MAX_EVERY
+from nncache.proxy.cache_status import HIT
 from nncache.proxy.clients.cached_reply import DateText, HitFrame, cached_reply
 from nncache.proxy.clients.fastpath import MAX_FRAMES, MAX_HEAD_BYTES, MAX_TEXTS, FastPath, is_harmless
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.headers import HIT
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.traffic import Exchange, Result
 from tests.proxy.doubles import fails

@@ -224,7 +224,7 @@ async def test_a_fault_of_ours_costs_no_client_its_answer(monkeypatch: pytest.Mo
             assert (await s.ask(ASK)).all(b"Cache-Status") == [b"nncache; fwd=bypass; detail=cache-error"]
         assert (s.calls.requests, s.server.stats().bugs) == (0, 1)
         with monkeypatch.context() as broken:
-            broken.setattr(outcomes, "admit", fails)
+            broken.setattr(outcomes, "render_missing", fails)
             assert (await s.ask(ASK)).all(b"Cache-Status") == MISS
         with monkeypatch.context() as broken:
             broken.setattr(s.cache, "_conclude", fails)

@@ -1,5 +1,6 @@
 """What a reply is to the cache: its status and body, and whether it proves who asked."""
 
+import json
 from dataclasses import replace
 from math import inf
 
@@ -99,8 +100,32 @@ def test_a_refused_credential_is_refused_everywhere(code: int, body: bytes) -> N
 
 
 @pytest.mark.parametrize("credential", [None, CREDENTIAL])
-def test_refusals_and_failures(credential: Credential | None) -> None:
-    """A caller may be refused with any credential; what says nothing of the path is a failure."""
-    assert said(403, DENIED, credential) == Denied()
-    assert said(403, STANDBY, credential) == Failed()
-    assert said(500, b"", credential) == Failed()
+@pytest.mark.parametrize(
+    ("code", "body"),
+    [
+        (200, b'{"FileStatus":{}}'),
+        (200, b""),
+        (404, render_missing("/w/other")),
+        (404, b"<html>"),
+        (403, STANDBY),
+        (403, b"no JSON"),
+        (503, render_missing(PATH)),
+        (307, b""),
+        (500, b""),
+    ],
+)
+def test_what_says_nothing_of_the_path_is_a_failure(
+    code: int, body: bytes, credential: Credential | None
+) -> None:
+    """Only a 200 or a `FileNotFoundException` of the active NameNode, in its own words, says something."""
+    assert said(code, body, credential) == Failed()
+    assert said(403, DENIED, credential) == Denied(), "a caller may be refused with any credential"
+
+
+def test_only_the_root_is_kept_though_it_is_snapshottable() -> None:
+    """Every release makes it so, with a quota of no snapshots: `GETFILESTATUS /` always says `snapshotEnabled`."""
+    body = DIRECTORY.replace(b'"type"', b'"snapshotEnabled":true,"type"')
+    assert json.loads(body)["FileStatus"]["snapshotEnabled"]
+    for root in ("/", "", "//"):
+        assert isinstance(outcome_of(of(200, body), root, None, unchanged=None), Known)
+    assert isinstance(said(200, body), OpenFile)
