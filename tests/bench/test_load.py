@@ -72,8 +72,9 @@ def sees_much(pipe: Connection) -> None:
         loop.remove_reader(end.fileno())
         return Polled(due=[0.5] * MUCH)
 
-    pollers.poll = poll
-    pollers.run(pipe, "")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pollers, "poll", poll)
+        pollers.run(pipe, "")
 
 
 def test_what_pollers_saw_is_sent_to_its_end() -> None:
