@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import quote, urlencode
 
-from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser, Tls, ZooKeeperSecurity
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
@@ -49,25 +48,13 @@ def webhdfs(
     name = user or cluster.superuser
     query: Mapping[str, str | int] = {"op": op, "user.name": name} | parameters
     namenode = cluster.namenodes[0]
-    connection = namenode.access.connect(namenode.web, timeout_s=30)
-    try:
-        target = f"/webhdfs/v1{quote(path)}?{urlencode(query)}"
-        connection.request(method, target, headers=namenode.access.headers(name))
-        response = connection.getresponse()
-        return response.status, response.read()
-    finally:
-        connection.close()
+    reply = namenode.ask(method, f"/webhdfs/v1{quote(path)}?{urlencode(query)}", name)
+    return reply.status, reply.body
 
 
 def settle(cluster: Cluster, proxy: Proxy) -> None:
     """Wait until the proxy has applied all transactions that the first NameNode has acknowledged so far."""
-    namenode = cluster.namenodes[0]
-    connection = namenode.access.connect(namenode.web, timeout_s=30)
-    try:
-        connection.request("GET", JOURNAL_QUERY, headers=namenode.access.headers(cluster.superuser))
-        last = parse_last_txid(connection.getresponse().read())
-    finally:
-        connection.close()
+    last = cluster.last_txid()
     proxy.process.await_that(
         lambda: proxy.metrics()["nncache_cache_covered_txid"] >= last, f"has not applied {last}"
     )

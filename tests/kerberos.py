@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from nncache.testbed.errors import MissingToolError
-from nncache.testbed.kdc import Kdc, find_programs
+from nncache.testbed.kdc import PROGRAMS, Kdc
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Lifeline, Running
+from nncache.testbed.programs import find_programs
 
 REQUIRED = "NNCACHE_REQUIRE_KERBEROS"
 """With this variable set (as in .ci/run), a test that would be skipped fails."""
@@ -25,7 +26,7 @@ _BUILD = "apt-get install krb5-user libkrb5-dev gcc python3-dev, then remove .ve
 def need_kdc() -> None:
     """Skip the test where no KDC is installed."""
     try:
-        find_programs()
+        find_programs(*PROGRAMS)
     except MissingToolError as error:
         give_up(str(error))
 

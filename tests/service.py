@@ -28,7 +28,6 @@ class Service:
     def of(cls, cluster: Cluster, zookeeper: str | None = None) -> "Service":
         """Lay one out, on the cluster's own ZooKeeper unless another is given."""
         if zookeeper is None:
-            assert cluster.zookeeper is not None, "a cluster with ZooKeeper is needed"
             zookeeper = cluster.zookeeper.address
         name = uuid.uuid4().hex[:12]
         return cls(cluster, zookeeper, f"/inotify-{name}", f"/filters/{name}")

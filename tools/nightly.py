@@ -85,12 +85,10 @@ def chosen(names: str) -> list[str]:
 
 def _run(command: list[str], log: Path | None) -> int:
     if log is None:
-        return subprocess.run(command, cwd=ROOT, check=False).returncode
+        return subprocess.call(command, cwd=ROOT)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
-        return subprocess.run(
-            command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, check=False
-        ).returncode
+        return subprocess.call(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
 
 
 @click.command()

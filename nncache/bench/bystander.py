@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from nncache.bench.polling.clock import boottime
-from nncache.bench.servers.counters import beans
+from nncache.bench.servers.counters import NameNodeAt, beans
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 
@@ -39,23 +39,24 @@ KINDS: Final[Mapping[str, str]] = {
 class Watched:
     """A NameNode, and when to look."""
 
-    http: str  # "host:port" of JMX
-    rpc: str  # "host:port" of RPC
-    user: str  # of the calls
+    namenode: NameNodeAt
     path: str  # the directory
     begins_s: float  # of the machine's clock (`boottime`)
     ends_s: float  # the same
 
 
 def observe(watched: Watched, has_failed: threading.Event) -> list[dict[str, object]]:
-    """Return the rows of the table `others`; ends early when the run has failed."""
+    """Return the rows of the table `others`, none if the RPC port is not known; ends early when the run has failed."""
+    if not watched.namenode.rpc:
+        return []
     has_failed.wait(max(0.0, watched.begins_s - boottime()))
     return asyncio.run(_observe(watched, has_failed))
 
 
 async def _observe(watched: Watched, has_failed: threading.Event) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    namenode = NameNodeRpc(watched.rpc, watched.user, timeout_s=_TIMEOUT_S)
+    at = watched.namenode
+    namenode = NameNodeRpc(at.rpc, at.superuser, timeout_s=_TIMEOUT_S)
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(_look(watched, has_failed, rows))
@@ -85,7 +86,7 @@ async def _look(watched: Watched, has_failed: threading.Event, rows: list[dict[s
     before = None
     while boottime() < watched.ends_s and not has_failed.is_set():
         with suppress(OSError):  # an overloaded NameNode may say nothing for once
-            now = await asyncio.to_thread(rpc_activity, watched.http, watched.rpc)
+            now = await asyncio.to_thread(_rpc_activity, watched.namenode)
             calls = now["RpcQueueTimeNumOps"]
             if before is not None and calls > before:
                 for kind, name in KINDS.items():
@@ -101,8 +102,8 @@ def _row(
     return {"at_s": at_s - watched.begins_s, "kind": kind, "seconds": seconds, "calls": calls, "error": error}
 
 
-def rpc_activity(http: str, rpc: str) -> Mapping[str, Any]:
-    """Return what a NameNode says of one of its RPC ports."""
-    port = rpc.rpartition(":")[2]
-    (found,) = beans(http, f"Hadoop:service=NameNode,name=RpcActivityForPort{port}")
+def _rpc_activity(namenode: NameNodeAt) -> Mapping[str, Any]:
+    """Return what a NameNode says of its RPC port."""
+    port = namenode.rpc.rpartition(":")[2]
+    (found,) = beans(namenode.http, f"Hadoop:service=NameNode,name=RpcActivityForPort{port}")
     return found

@@ -17,7 +17,6 @@ from nncache.bench.namespace import BenchNamespace, State
 from nncache.bench.polling.clock import boottime
 from nncache.bench.shared import tables
 from nncache.bench.shared.plan import Change, Plan
-from nncache.bench.shared.workload import Workload
 from nncache.hadoop.errors import HadoopError
 
 LONG_AGO_S: Final = -1e9  # when what was there before the first change came to be
@@ -27,23 +26,16 @@ LONG_AGO_S: Final = -1e9  # when what was there before the first change came to 
 class Order:
     """What is to be changed where."""
 
-    workload: Workload
-    seed: int
-    root: str  # the directory of the plan
+    plan: Plan
     namenode: str  # "host:port" of its WebHDFS
     superuser: str
     warm_up_s: float
     duration_s: float
     directory: Path  # where the tables go
 
-    def plan(self) -> Plan:
-        """Return the plan."""
-        return Plan(self.workload, self.seed, self.root)
-
     def changes(self) -> list[Change]:
         """Return all changes, those of the warm-up too."""
-        plan = self.plan()
-        return list(plan.changes(plan.existing(), -self.warm_up_s, self.duration_s))
+        return list(self.plan.changes(self.plan.existing(), -self.warm_up_s, self.duration_s))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +116,7 @@ async def _until(at_s: float) -> None:
 
 
 async def _change(pipe: Connection, order: Order) -> None:
-    async with BenchNamespace(order.plan(), order.namenode, order.superuser) as namespace:
+    async with BenchNamespace(order.plan, order.namenode, order.superuser) as namespace:
         changer = Changer(order, namespace)
         await changer.note_first()
         pipe.send(None)

@@ -7,16 +7,16 @@ import gc
 import select
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing.connection import Connection
 from typing import Final
 
 import click
 
 from nncache.bench import pollers
-from nncache.bench.pollers import PATHS, ROOT, Polled, is_hit, is_whole, path_of, request_of
+from nncache.bench.pollers import PATHS, ROOT, Polled, path_of
+from nncache.bench.polling.client import allow_connections, request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.servers.counters import use_of
 from nncache.bench.shared.driver import (
@@ -31,7 +31,6 @@ from nncache.bench.shared.driver import (
     none_of,
     quantile,
 )
-from nncache.bench.wrk import let_open
 from nncache.testbed.daemon import Proxy
 
 MAX_CONNECTS_S: Final = 1.0  # in which all connects are made; a storm that takes longer does not count
@@ -42,7 +41,14 @@ _TIMEOUT_S: Final = 60.0
 _TRIES: Final = 2  # for each round that is wanted: a busy machine makes some too slowly
 STORM_S: Final = 30.0  # after which what has no answer has failed
 
+STALLS: Final = "event_loop_stalls_total"
+COUNTED: Final = (
+    *("namenode_probes_total", "namenode_probes_failed_total"),
+    *("channel_polls_total", "channel_polls_failed_total", STALLS),
+)
 _OK: Final = b"HTTP/1.1 200 "
+_HIT: Final = b"\r\nCache-Status: nncache; hit\r\n"
+_END: Final = b"}}"  # of a status; those that are polled hold no braces of their own
 _AT_A_TURN: Final = 32  # connects between two looks at the answers
 _LOCALS: Final = 8  # addresses from which they come: ephemeral ports are counted for each
 _BIND_NO_PORT: Final = 24  # IP_BIND_ADDRESS_NO_PORT, ip(7): the port is chosen by connect
@@ -64,11 +70,7 @@ class Round:
     late: Sequence[float]
     failed: int  # connects and polls without a good answer
     forwarded: int  # answers that did not come from memory, since the gate was not open
-    probes: float  # questions for the NameNode's state and for edits, and how many of them were lost
-    probes_failed: float
-    edits: float
-    edits_failed: float
-    stalls: float  # of the proxy's event loop
+    grew: Mapping[str, float]  # by how much, of COUNTED
     cpu_s: Sequence[float]  # of the proxy, of those who connect, and of those who poll
 
     @property
@@ -91,7 +93,7 @@ class Round:
         )
         cpu = ", ".join(f"{each:.2f}" for each in self.cpu_s)
         made = f"connects made in {self.connects_s:.2f} s, answered in {self.answered_s:.2f} s"
-        return f"{made}; {said}; {self.stalls:.0f} stalls; CPU of proxy, connects, polls {cpu} s"
+        return f"{made}; {said}; {self.grew[STALLS]:.0f} stalls; CPU of proxy, connects, polls {cpu} s"
 
 
 @benchmark("bench-connects")
@@ -101,7 +103,7 @@ class Round:
 def main(connects: int, rounds: int, *, cold: bool) -> Result:
     """Measure what many connects at once cost those who are connected already."""
     found = list[Round]()
-    let_open(connects + 100)
+    allow_connections(connects)
     with cluster() as hadoop:
         make_directories(hadoop, (path_of(number) for number in range(PATHS)))
         # It reads the edits itself, so that probes and polls of them are its own.
@@ -118,14 +120,15 @@ def main(connects: int, rounds: int, *, cold: bool) -> Result:
 def judge(rounds: Sequence[Round], wanted: int) -> list[Figure]:
     """Judge the rounds, of which so many are wanted in time; the others count for what failed."""
     in_time = [each for each in rounds if each.is_in_time]
+    grew = {metric: sum(each.grew[metric] for each in rounds) for metric in COUNTED}
     p99s = [times[1] if times else float("inf") for each in in_time for times in (each.meanwhile, each.after)]
     return [
         Figure(f"storms whose connects are made within {MAX_CONNECTS_S:g} s", len(in_time), least=wanted),
         none_of("requests that fail", sum(each.failed for each in rounds)),
-        Figure("probes of the NameNode", sum(each.probes for each in rounds), least=1),
-        none_of("probes that are lost", sum(each.probes_failed for each in rounds)),
-        Figure("polls of the edits", sum(each.edits for each in rounds), least=1),
-        none_of("polls of the edits that are lost", sum(each.edits_failed for each in rounds)),
+        Figure("probes of the NameNode", grew["namenode_probes_total"], least=1),
+        none_of("probes that are lost", grew["namenode_probes_failed_total"]),
+        Figure("polls of the edits", grew["channel_polls_total"], least=1),
+        none_of("polls of the edits that are lost", grew["channel_polls_failed_total"]),
         none_of("answers not from memory: the gate was closed", sum(each.forwarded for each in rounds)),
         Figure(
             "p99 of the polls of connections that were there before, while others come and go, in the worst round",
@@ -157,22 +160,17 @@ def measure(proxy: Proxy, connects: int, *, is_cold: bool = False) -> Round:
         after = proxy.metrics()
         polled: Polled = answer_of(polling, None, _TIMEOUT_S)
     answered = stormed.begun + stormed.answered_s
-    grew = partial(grown, before=before, after=after)
     return Round(
         connects_s=stormed.connects_s,
         answered_s=stormed.answered_s,
         each=times_of(stormed.took),
-        before=times_of(polled.took_between(begin, end_of_quiet)),
-        meanwhile=times_of(polled.took_between(stormed.begun, answered)),
-        after=times_of(polled.took_between(answered, end)),
-        late=times_of(polled.late_between(stormed.begun, answered)),
+        before=times_of(polled.between(begin, end_of_quiet, polled.took_s)),
+        meanwhile=times_of(polled.between(stormed.begun, answered, polled.took_s)),
+        after=times_of(polled.between(answered, end, polled.took_s)),
+        late=times_of(polled.between(stormed.begun, answered, polled.late_s)),
         failed=stormed.failed + polled.failed,
         forwarded=stormed.forwarded + polled.forwarded,
-        probes=grew("namenode_probes_total"),
-        probes_failed=grew("namenode_probes_failed_total"),
-        edits=grew("channel_polls_total"),
-        edits_failed=grew("channel_polls_failed_total"),
-        stalls=grew("event_loop_stalls_total"),
+        grew={metric: grown(metric, before, after) for metric in COUNTED},
         cpu_s=(cpu_s, stormed.cpu_s, polled.cpu_s),
     )
 
@@ -284,22 +282,22 @@ class Storm:
             except OSError:
                 data = b""
             each.read += data
-            if not data or is_whole(each.read):
+            if not data or each.read.endswith(_END):
                 self._end(each)
 
     def _end(self, each: _Connect) -> None:
         self._epoll.unregister(each.sock)
         self._waiting -= 1
         self._took.append(time.monotonic() - each.begun)
-        if not (each.read.startswith(_OK) and is_whole(each.read)):
+        if not (each.read.startswith(_OK) and each.read.endswith(_END)):
             self._failed += 1
-        elif not is_hit(each.read):
+        elif _HIT not in each.read:
             self._forwarded += 1
 
 
 def run(pipe: Connection, address: str, count: int, *, is_cold: bool = False) -> None:
     """Say that this process is ready, begin when the parent says so, and send back a `Stormed`."""
-    let_open(count + 100)
+    allow_connections(count)
     storm = Storm(address, count, is_cold=is_cold)
     gc.disable()
     pipe.send(None)

@@ -4,14 +4,23 @@ CPU is that of the serving process and its children, so that how busy the machin
 turns, so that it counts for all.
 """
 
+import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
+from typing import TypeVar
+
+import click
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Chart
 
 from nncache.bench.servers.counters import use_of
-from nncache.bench.servers.running import Progress, Running
+from nncache.bench.servers.running import Running
+from nncache.bench.wrk import Counted
+
+Loaded = TypeVar("Loaded")
 
 
 class Name(StrEnum):
@@ -35,26 +44,15 @@ COLOURS = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server, and the processes whose CPU time counts."""
+    """A server that runs before a NameNode."""
 
-    name: Name
-    address: str
-    pids: Sequence[int]
+    name: str
+    running: Running
     namenode_pid: int
-    progress: Callable[[], Progress] | None = None
 
-    @classmethod
-    def of(cls, name: Name, running: Running, namenode_pid: int) -> "Target":
-        """Return a server that runs."""
-        return cls(name, running.address, tuple(running.processes.values()), namenode_pid, running.progress)
-
-    def cpu_s(self) -> float:
-        """Return the CPU seconds that it has used so far."""
-        return sum(use_of(pid)[0] for pid in self.pids)
-
-    def resident(self) -> int:
-        """Return the bytes of memory that it takes."""
-        return sum(use_of(pid)[1] for pid in self.pids)
+    def cpu_s(self) -> tuple[float, float]:
+        """Return the CPU seconds that it and the NameNode have used so far."""
+        return self.running.cpu_s(), use_of(self.namenode_pid)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +77,60 @@ class Round:
         return self.cpu_s / max(1, self.requests)
 
     @property
+    def namenode_each_s(self) -> float:
+        """The same of the NameNode."""
+        return self.namenode_cpu_s / max(1, self.requests)
+
+    @property
     def per_cpu_s(self) -> float:
         """Requests for each CPU-second of the server."""
         return self.requests / self.cpu_s if self.cpu_s else 0.0
+
+
+def measured(
+    target: Target,
+    load: Callable[[], Counted],
+    what: str,
+    number: int = 0,
+    idle: tuple[float, float] = (0.0, 0.0),
+) -> Round:
+    """Load a server; return what it did, and what that cost beyond what it and the NameNode take of a CPU anyway."""
+    before, begun = target.cpu_s(), time.monotonic()
+    counted = load()
+    after, took_s = target.cpu_s(), time.monotonic() - begun
+    return Round(
+        what=what,
+        server=target.name,
+        requests=counted.requests,
+        failed=counted.failed,
+        cpu_s=max(0.0, after[0] - before[0] - idle[0] * took_s),
+        namenode_cpu_s=max(0.0, after[1] - before[1] - idle[1] * took_s),
+        p50_s=counted.p50_s,
+        number=number,
+    )
+
+
+def in_rounds(
+    loaded: Sequence[Loaded], rounds: int, measure: Callable[[Loaded, int], Round]
+) -> Iterator[Round]:
+    """Measure each once in each round: up and down by turns, so that a drift of the machine favours none."""
+    for number in range(1, rounds + 1):
+        for each in loaded if number % 2 else loaded[::-1]:
+            done = measure(each, number)
+            size = f" with {done.size:,}" if done.size else ""
+            cost = f"{done.each_s * 1e6:,.2f} µs of CPU for each of {done.requests:,} requests"
+            click.echo(f"{done.what}, round {number} of {rounds}, {done.server}{size}: {cost}")
+            yield done
+
+
+def panels(titles: Sequence[str], height: float) -> tuple[Chart, Sequence[Axes]]:
+    """Return a chart of panels, one below the other, and these."""
+    chart = Chart(figsize=(8.0, 0.6 + height * len(titles)), layout="constrained")
+    found = list[Axes](chart.subplots(len(titles), 1, squeeze=False)[:, 0])
+    for axes, title in zip(found, titles, strict=True):
+        axes.set_title(title, loc="left", fontsize=9)
+        axes.spines[["top", "right"]].set_visible(False)
+    return chart, found
 
 
 def by_server(rounds: Iterable[Round]) -> dict[tuple[str, str], dict[int, list[Round]]]:
@@ -102,7 +151,7 @@ def table(rounds: Sequence[Round]) -> list[str]:
     lines = [f"{'':48}{'server':>26}{'size':>10}{'CPU for each':>14}{'worst':>12}{'NameNode':>12}{'p50':>11}"]
     for (what, server), sizes in by_server(rounds).items():
         for size, of_size in sizes.items():
-            namenode_s = median(each.namenode_cpu_s / max(1, each.requests) for each in of_size)
+            namenode_s = median(each.namenode_each_s for each in of_size)
             times = each_s(of_size), max(each.each_s for each in of_size), namenode_s
             cells = [
                 f"{seconds * 1e6:>9,.2f} µs" for seconds in (*times, median(each.p50_s for each in of_size))

@@ -20,8 +20,8 @@ from nncache.bench.polling.clock import boottime, serving_time
 from nncache.bench.polling.collect import collect
 from nncache.bench.polling.task import Orders
 from nncache.bench.servers.caches import nginx
-from nncache.bench.servers.counters import NameNodeAt, Sample, sample
-from nncache.bench.servers.nncache import AUDITING, nncache
+from nncache.bench.servers.counters import NameNodeAt, Sample, added, sample
+from nncache.bench.servers.nncache import AUDITING, audited, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.settings import Mode, RunSettings
 from nncache.bench.shared import tables
@@ -68,17 +68,16 @@ class Stand:
             processes["standby"] = self.cluster.namenodes[1].process
         return {source: process.running_pid for source, process in processes.items()}
 
-    def root(self, mode: Mode) -> str:
-        """Return the directory of a mode's files: each has its own, as it finds them."""
-        return f"{self.settings.root}/{mode}{self.settings.variant}"
+    def plan(self, mode: Mode) -> Plan:
+        """Return what is polled and changed in a mode: each has a directory of its own, as it finds it."""
+        settings = self.settings
+        workload = replace(settings.workload, pollers=0) if mode is Mode.UNPOLLED else settings.workload
+        return Plan(workload, settings.seed, f"{settings.root}/{mode}{settings.variant}")
 
-    @contextmanager
-    def serving_time(self) -> Iterator[str]:
-        """Serve the time where the executors can ask for it: they have to reach Spark's driver anyway."""
-        with serving_time(
-            self.spark.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
-        ) as address:
-            yield address
+    @property
+    def host(self) -> str:
+        """Where the time is served: the executors have to reach Spark's driver anyway."""
+        return self.spark.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
 
 
 def warm_up_namenode(stand: Stand, show: Show) -> None:
@@ -91,7 +90,7 @@ def warm_up_namenode(stand: Stand, show: Show) -> None:
         show(f"warming the NameNode up, {share:.0%}")
         workload = settings.workload.scaled(pollers=max(1, round(settings.workload.pollers * share)))
         gentle = replace(stand, settings=replace(settings, workload=workload))
-        with stand.serving_time() as clock:
+        with serving_time(stand.host) as clock:
             duration_s = settings.jvm_warm_up_s / len(WARM_UP_SHARES)
             orders = _orders(gentle, Mode.DIRECT, stand.namenode.http, clock, 0.0, duration_s)
             collect(stand.spark, orders, directory)
@@ -112,9 +111,7 @@ def run_mode(
     settings, directory = stand.settings, stand.settings.directory / mode
     directory.mkdir(parents=True, exist_ok=True)
     order = Order(
-        workload=settings.workload,
-        seed=settings.seed,
-        root=stand.root(mode),
+        plan=stand.plan(mode),
         namenode=stand.namenode.http,
         superuser=stand.namenode.superuser,
         warm_up_s=settings.warm_up_s,
@@ -126,7 +123,7 @@ def run_mode(
     show(f"{mode}: starting")
     with (
         server or _server(stand, mode) as running,
-        stand.serving_time() as clock,
+        serving_time(stand.host) as clock,
         apart(change, order, ready_s=_PATIENCE_S) as changer,
     ):
         show(f"{mode}: polling for {settings.warm_up_s + settings.duration_s:g} s")
@@ -135,7 +132,13 @@ def run_mode(
         has_failed = threading.Event()
         with ThreadPoolExecutor(2) as aside:
             counting = aside.submit(_count, stand, running, orders, has_failed)
-            watching = aside.submit(_watch_others, stand, mode, orders, has_failed)
+            watched = Watched(
+                namenode=stand.namenode,
+                path=orders.plan.root,
+                begins_s=orders.zero_s,
+                ends_s=orders.zero_s + orders.duration_s,
+            )
+            watching = aside.submit(observe, watched, has_failed)
             try:
                 collect(stand.spark, orders, directory)
             except BaseException:
@@ -146,7 +149,7 @@ def run_mode(
         outcome: Outcome = next_of(changer, settings.duration_s + _PATIENCE_S)
         rows += [
             {"source": "proxy", "name": name, "value": count, "unit": tables.AUDITED}
-            for name, count in running.audited().items()
+            for name, count in audited(running.metrics()).items()
         ]
     _write_counters(rows, outcome, directory)
     if others:
@@ -162,14 +165,16 @@ def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
     if mode in {Mode.DIRECT, Mode.UNPOLLED}:
         return _there(namenode)
     if settings.elsewhere is not None:
-        return _there(settings.elsewhere.servers[mode])
+        assert settings.elsewhere.proxy is not None
+        return _there(settings.elsewhere.proxy)
     assert stand.cluster is not None
     match mode:
         case Mode.NNCACHE | Mode.WAITING:
-            globs = Plan(settings.workload, settings.seed, stand.root(mode)).globs
             from_journalnodes = settings.edits_source == JOURNALNODES
             edits_flags = edits_of_journalnodes(stand.cluster) if from_journalnodes else ()
-            return nncache(stand.cluster, globs, settings.channel, AUDITING, edits_flags=edits_flags)
+            return nncache(
+                stand.cluster, stand.plan(mode).globs, settings.channel, AUDITING, edits_flags=edits_flags
+            )
         case Mode.NGINX:
             return nginx(namenode, valid_s=settings.nginx_valid_s)
 
@@ -181,11 +186,8 @@ def _there(address: str) -> Iterator[Running]:
 
 def _orders(stand: Stand, mode: Mode, server: str, clock: str, warm_up_s: float, duration_s: float) -> Orders:
     settings = stand.settings
-    workload = replace(settings.workload, pollers=0) if mode is Mode.UNPOLLED else settings.workload
     return Orders(
-        workload=workload,
-        seed=settings.seed,
-        root=stand.root(mode),
+        plan=stand.plan(mode),
         tasks=stand.spark.sparkContext.defaultParallelism,
         server=server,
         clock=clock,
@@ -197,7 +199,7 @@ def _orders(stand: Stand, mode: Mode, server: str, clock: str, warm_up_s: float,
 
 
 async def _lay_out(order: Order) -> None:
-    async with BenchNamespace(order.plan(), order.namenode, order.superuser) as namespace:
+    async with BenchNamespace(order.plan, order.namenode, order.superuser) as namespace:
         await namespace.lay_out(order.changes())
 
 
@@ -212,25 +214,7 @@ def _count(
     has_failed.wait(max(0.0, orders.zero_s - boottime()))
     before = look()
     has_failed.wait(max(0.0, orders.zero_s + orders.duration_s - boottime()))
-    return look().since(before)
-
-
-def _watch_others(
-    stand: Stand, mode: Mode, orders: Orders, has_failed: threading.Event
-) -> list[dict[str, object]]:
-    """Return what a client that does not poll meets in the measured time; nothing if the RPC port is not known."""
-    namenode = stand.namenode
-    if namenode.rpc is None:
-        return []
-    watched = Watched(
-        http=namenode.http,
-        rpc=namenode.rpc,
-        user=namenode.superuser,
-        path=stand.root(mode),
-        begins_s=orders.zero_s,
-        ends_s=orders.zero_s + orders.duration_s,
-    )
-    return observe(watched, has_failed)
+    return added(before, look())
 
 
 def _write_counters(rows: list[dict[str, object]], outcome: Outcome, directory: Path) -> None:

@@ -23,17 +23,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Chart
 from matplotlib.patches import Patch
 
-from nncache.bench.pollers import request_of, schedule_of
+from nncache.bench.pollers import schedule_of
+from nncache.bench.polling.client import request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
 from nncache.bench.report.charts import COLOURS, KINDS, SHADES, STYLE, legend_of, tinted
-from nncache.bench.servers.counters import NameNodeAt, sample
-from nncache.bench.shared.driver import Figure, Result, at_once, benchmark, cluster, hdfs_of, quantile
+from nncache.bench.servers.counters import calls_of
+from nncache.bench.shared.driver import (
+    Figure,
+    Result,
+    add_filters,
+    at_once,
+    benchmark,
+    cluster,
+    hdfs_of,
+    quantile,
+)
 from nncache.bench.shared.tables import POLLS
 from nncache.hadoop.errors import HadoopError
 from nncache.invalidation.filters.definition import Filter
-from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy, Publisher
 
@@ -263,7 +272,6 @@ async def _poll(address: str, pollers: int, period_s: float, duration_s: float, 
 
 async def _cause(hadoop: Cluster, proxy: Proxy, zero_s: float, events: list[Event]) -> None:
     """Cause the events one after the other, with quiet times in between."""
-    assert hadoop.zookeeper is not None
     zookeeper = hadoop.zookeeper.process
 
     def restart() -> None:
@@ -296,11 +304,9 @@ async def _count(hadoop: Cluster, zero_s: float, looks: list[tuple[float, Mappin
     def look() -> dict[str, float]:
         calls: dict[str, float] = {}
         for namenode in hadoop.namenodes:
-            at = NameNodeAt(namenode.http, hadoop.superuser)
-            for (source, name, unit), value in sample(at, {}, dict).values.items():
-                if (source, unit) == ("namenode", "calls"):
-                    kind = name.removeprefix("upkeep:")
-                    calls[kind] = calls.get(kind, 0.0) + value
+            for name, count in calls_of(namenode.http).items():
+                kind = name.removeprefix("upkeep:")
+                calls[kind] = calls.get(kind, 0.0) + count
         return calls
 
     while True:
@@ -325,7 +331,7 @@ async def _make(hadoop: Cluster, pollers: int) -> None:
     async with hdfs_of(hadoop) as hdfs:
         await hdfs.mkdirs(f"{ROOT}/data")
         await at_once(hdfs.mkdirs(_path_of(number)) for number in range(0, pollers, 2))
-        await FilterStore(hdfs, f"{ROOT}/filters").add(Filter("events", f"{ROOT}/data/*", hadoop.superuser))
+    await add_filters(hadoop, f"{ROOT}/filters", [Filter("events", f"{ROOT}/data/*", hadoop.superuser)])
 
 
 def _path_of(number: int) -> str:
@@ -334,7 +340,6 @@ def _path_of(number: int) -> str:
 
 def _daemon_flags(hadoop: Cluster) -> tuple[str, ...]:
     """Return what publisher and proxy are started with."""
-    assert hadoop.zookeeper is not None
     return (*hadoop.flags, "--zookeeper", hadoop.zookeeper.address, "--zookeeper-root", "/bench-events")
 
 

@@ -17,24 +17,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from statistics import median
-from typing import Final, TypeVar
+from typing import Final
 
 import click
 from matplotlib.figure import Figure as Chart
 
-from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, table
+from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, each_s, in_rounds, panels, table
+from nncache.bench.polling.client import allow_connections
 from nncache.bench.servers.caches import nginx
-from nncache.bench.servers.counters import NameNodeAt, sample
+from nncache.bench.servers.counters import calls_of
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Progress, Running
-from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, none_of
-from nncache.bench.wrk import Load, ask_times, held, in_turn, let_open, loading
+from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, make_directories, none_of
+from nncache.bench.wrk import Counted, ask_times, held, in_turn, loading
 from nncache.testbed import Cluster
 from nncache.testbed.errors import StartError
-from nncache.testbed.programs import find_program
-
-SizeT = TypeVar("SizeT")
+from nncache.testbed.programs import find_programs
 
 
 class Growth(StrEnum):
@@ -117,15 +116,11 @@ def main(seconds: float, rounds: int, warm_up: float, max_entries: int, only: st
     growths = [growth for growth in Growth if only in growth]
     if not growths:
         raise click.BadParameter(f"--only {only}: there are {'; '.join(Growth)}")
-    for name in ("wrk", "nginx"):
-        find_program(name)
-    let_open(max(SIZES[Growth.CONNECTIONS]))
+    find_programs("wrk", "nginx")
+    allow_connections(max(SIZES[Growth.CONNECTIONS]))
     found = list[Round]()
     with cluster() as hadoop:
-        made = f'wrk.format("PUT", string.format("/webhdfs/v1{ROOT}/%d/%d?op=MKDIRS&user.name={hadoop.superuser}", '
-        request = f"{made}number % {DIRECTORIES}, number))"
-        making = in_turn("nil", 0, request=request, following=f"(number + 1) % {MOST_PATHS}")
-        ask(hadoop.namenodes[0].http, making, MOST_PATHS)
+        make_directories(hadoop, (f"{ROOT}/{number % DIRECTORIES}/{number}" for number in range(MOST_PATHS)))
         for growth in growths:
             found += _rounds(growth, hadoop, max_entries, rounds, seconds, warm_up)
     return Result(figures=judge(found), table=table(found), rounds=found, chart=draw(found))
@@ -170,32 +165,27 @@ def growth_at(sizes: Mapping[int, Sequence[Round]]) -> dict[int, list[float]]:
     }
 
 
-def in_order(sizes: Sequence[SizeT], number: int) -> Sequence[SizeT]:
-    """Return the sizes in the order of this round: up and down by turns, so that a drift favours none."""
-    return sizes if number % 2 else sizes[::-1]
-
-
 def draw(rounds: Sequence[Round]) -> Chart:
     """Draw a panel for each growth: a line through the medians of each server and way, a dot for each round."""
     known = by_server(rounds)
     growths = [growth for growth in Growth if any(what.startswith(growth) for what, _ in known)]
-    chart = Chart(figsize=(8.0, 0.6 + 2.2 * len(growths)), layout="constrained")
-    for axes, growth in zip(chart.subplots(len(growths), 1, squeeze=False)[:, 0], growths, strict=True):
+    chart, found = panels([f"{growth}: CPU for each hit, by that with the fewest" for growth in growths], 2.2)
+    for axes, growth in zip(found, growths, strict=True):
         for (what, server), sizes in known.items():
             if not what.startswith(growth):
                 continue
             colour = "#d9a441" if what.endswith(HitPath.PARSED) else COLOURS[Name(server)]
-            found, least_us = growth_at(sizes), median(each.each_s for each in sizes[min(sizes)]) * 1e6
+            by_size, least_us = growth_at(sizes), each_s(sizes[min(sizes)]) * 1e6
             label = f"{server}, {what}: {least_us:,.1f} µs with {min(sizes):,}"
-            axes.plot(list(found), [median(ratios) for ratios in found.values()], color=colour, label=label)
-            for size, ratios in found.items():
+            axes.plot(
+                list(by_size), [median(ratios) for ratios in by_size.values()], color=colour, label=label
+            )
+            for size, ratios in by_size.items():
                 axes.plot([size] * len(ratios), ratios, "o", color=colour, markersize=2.5, alpha=0.6)
         if growth in MAX_GROWTH:
             axes.axhline(MAX_GROWTH[growth], color="black", linewidth=0.7, linestyle="dashed")
         axes.set_xscale("log")
         axes.set_ylim(bottom=0)
-        axes.set_title(f"{growth}: CPU for each hit, by that with the fewest", loc="left", fontsize=9)
-        axes.spines[["top", "right"]].set_visible(False)
         axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.legend(fontsize=7, frameon=False, loc="lower left")
     return chart
@@ -212,18 +202,11 @@ def _rounds(
     ways = tuple(HitPath) if growth in MAX_GROWTH else (HitPath.KNOWN,)
     with subjects_of(growth, hadoop, max_entries) as subjects:
         for each in subjects:
-            ask(each.target.address, script(each, HitPath.KNOWN), _WARM_UP * each.paths)
+            ask(each.target.running.address, script(each, HitPath.KNOWN), _WARM_UP * each.paths)
             for way in ways:
                 measure(each, way, 0, warm_up_s)
-        for number in range(1, rounds + 1):
-            for way in ways:
-                for each in in_order(subjects, number):
-                    done = measure(each, way, number, seconds)
-                    cost = f"{done.each_s * 1e6:,.2f} µs for each of {done.requests:,} hits"
-                    click.echo(
-                        f"{done.what}, round {number} of {rounds}, {done.server} with {done.size:,}: {cost}"
-                    )
-                    yield done
+        asked = [(each, way) for way in ways for each in subjects]
+        yield from in_rounds(asked, rounds, lambda each, number: measure(*each, number, seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,15 +216,14 @@ class Subject:
     growth: Growth
     size: int
     target: Target
-    namenode: NameNodeAt
+    namenode_http: str
     paths: int = PATHS
     callers: int = 1
     connections: int = CONNECTIONS
 
     def progress(self) -> Progress:
         """Look at the server's own count."""
-        assert self.target.progress is not None
-        return self.target.progress()
+        return self.target.running.progress()
 
 
 @contextmanager
@@ -249,10 +231,9 @@ def subjects_of(growth: Growth, hadoop: Cluster, most_entries: int) -> Iterator[
     """Start the servers of each size, smallest first, and fill their caches."""
     namenode = hadoop.namenodes[0]
     pid = namenode.process.running_pid
-    counted = NameNodeAt(namenode.http, hadoop.superuser, pid)
 
     def subject(size: int, running: Running, name: Name = Name.NNCACHE, **asked: int) -> Subject:
-        return Subject(growth, size, Target.of(name, running, pid), counted, **asked)
+        return Subject(growth, size, Target(name, running, pid), namenode.http, **asked)
 
     with ExitStack() as close:
 
@@ -319,7 +300,7 @@ def fill(subject: Subject) -> None:
     """
     until = time.monotonic() + _FILLED_S
     while True:
-        ask(subject.target.address, filling(subject.size), subject.size)
+        ask(subject.target.running.address, filling(subject.size), subject.size)
         now = subject.progress()
         while now.connections and time.monotonic() < until:  # the last may still be under way
             time.sleep(_LOOK_S)
@@ -341,22 +322,22 @@ def ask(address: str, what: str, requests: int) -> None:
 def measure(subject: Subject, way: HitPath, number: int, seconds: float) -> Round:
     """Load it; return what it did and what that cost."""
     target = subject.target
-    asked_before = _asked_of(subject.namenode)
-    loads = list[Load]()
+    asked_before = calls_of(subject.namenode_http)["getFileInfo"]
+    loads = list[list[Counted]]()
     with ExitStack() as close:
         gate = Path(close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-gate-"))) / "open"
         what = held(script(subject, way), gate, HELD_S)
         for first in range(0, subject.connections, AT_ONCE):
             some = min(AT_ONCE, subject.connections - first)
-            loads.append(close.enter_context(loading(target.address, what, connections=some)))
+            loads.append(close.enter_context(loading(target.running.address, what, connections=some)))
             _await_connections(subject, first + some)
         gate.touch()
         time.sleep(_SETTLE_S)
-        before = subject.progress().answered, target.cpu_s()
+        before = subject.progress().answered, target.running.cpu_s()
         time.sleep(seconds)
-        after = subject.progress(), target.cpu_s()
-    counted = [each.counted for each in loads if each.counted is not None]
-    misses = _asked_of(subject.namenode) - asked_before
+        after = subject.progress(), target.running.cpu_s()
+    counted = [each for (each,) in loads]
+    misses = calls_of(subject.namenode_http)["getFileInfo"] - asked_before
     return Round(
         what=_what(subject.growth, way),
         server=target.name,
@@ -377,11 +358,6 @@ def _await_connections(subject: Subject, wanted: int) -> None:
             seen = f"{connected:,} connections of {wanted:,} after {_CONNECTED_S:.0f} s"
             raise StartError(f"{subject.target.name} has {seen}")
         time.sleep(_LOOK_S)
-
-
-def _asked_of(namenode: NameNodeAt) -> int:
-    """Return how often it was asked for a status so far."""
-    return int(sample(namenode, {}, dict).values["namenode", "getFileInfo", "calls"])
 
 
 if __name__ == "__main__":

@@ -8,9 +8,6 @@ filter, beside one that does not.
 import asyncio
 import math
 import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, closing, contextmanager
@@ -23,13 +20,17 @@ from typing import Any, Final
 import click
 
 import nncache
-from nncache.bench.servers.counters import AGE_S, attribute_calls, file_calls, use_of
+from nncache.bench.servers.counters import AGE_S, file_calls, rpc_calls, use_of
 from nncache.bench.shared.driver import (
+    DEPTH,
     Figure,
     Result,
+    add_filters,
     answer_of,
     apart,
     benchmark,
+    calls_over_rpc,
+    deep,
     grown,
     next_of,
     none_of,
@@ -39,9 +40,7 @@ from nncache.bench.shared.driver import cluster as bench_cluster
 from nncache.hadoop.events import Create
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namenode import NameNodeRpc
-from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
 from nncache.invalidation.filters.definition import Filter
-from nncache.invalidation.filters.filter_file import encode_filters
 from nncache.testbed import Cluster, TestbedError
 from nncache.testbed.daemon import Publisher
 
@@ -57,8 +56,6 @@ MAX_GROWN_MIB: Final = 64.0  # of resident memory, by a flood
 MAX_NORMAL_S: Final = 5.0  # after a flood, until events come as before it
 MAX_QUIET_P99_S: Final = 1.0  # of a tenant within its limit, meanwhile
 
-DEPTH: Final = 20
-"""Directories that one call makes, each an edit: so one process makes thousands of edits a second."""
 MARK: Final = "_SUCCESS"
 PER_S: Final = 10.0
 EDITS_PER_S: Final = 2_000.0
@@ -158,7 +155,7 @@ def start(cluster: Cluster, publisher: Publisher, count: int, number: int) -> li
     publisher.stop()
     http = cluster.namenodes[0].http
     time.sleep(AGE_S)
-    files, attributes, began = file_calls(http), attribute_calls(http), time.monotonic()
+    files, attributes, began = file_calls(http), rpc_calls(http)["GetXAttrsNumOps"], time.monotonic()
     publisher.process.launch()
     in_force_s = 0.0
     while True:
@@ -179,7 +176,7 @@ def start(cluster: Cluster, publisher: Publisher, count: int, number: int) -> li
         Figure(f"{what}: in force after", in_force_s, "s", most=MAX_RESTART_S if number else MAX_START_S),
         Figure(f"{what}: read from HDFS after", now_s, "s"),
         Figure(f"{what}: calls of the NameNode", file_calls(http) - files),
-        Figure(f"{what}: calls of it for attributes", attribute_calls(http) - attributes),
+        Figure(f"{what}: calls of it for attributes", rpc_calls(http)["GetXAttrsNumOps"] - attributes),
         Figure(f"{what}: calls of ZooKeeper", seen["nncache_zookeeper_calls_total"]),
         Figure(f"{what}: waiting for a CPU", waited_s, "s"),
         Figure(f"{what}: load of the machine in its last minute", load),
@@ -200,7 +197,7 @@ def delivery(cluster: Cluster, publisher: Publisher, names: list[str], seconds: 
     """Return how long events took to these filters' subscribers, one each, beside many edits that match nothing."""
     namenode_pid, publisher_pid = cluster.namenodes[0].process.running_pid, publisher.process.running_pid
     with ExitStack() as stack:
-        subscribers = stack.enter_context(apart(follow, _zookeeper(cluster), names))
+        subscribers = stack.enter_context(apart(follow, cluster.zookeeper.address, names))
         load = {"per_s": PER_S, "places": len(names), "beside_per_s": EDITS_PER_S}
         making = stack.enter_context(_making(cluster, seconds, **load))
         before, began = publisher.metrics(), time.monotonic()
@@ -267,7 +264,7 @@ def overload(cluster: Cluster, publisher: Publisher, seconds: float) -> list[Fig
     pid, most, waiting = publisher.process.running_pid, 0, 0.0
     in_all = BEFORE_S + seconds + AFTER_S
     with ExitStack() as stack:
-        subscribers = stack.enter_context(apart(follow, _zookeeper(cluster), (LOUD, QUIET)))
+        subscribers = stack.enter_context(apart(follow, cluster.zookeeper.address, (LOUD, QUIET)))
         quiet = stack.enter_context(_making(cluster, in_all, per_s=QUIET_PER_S, directory=f"/{QUIET}"))
         load = {"per_s": WRITES_PER_S * TIMES, "directory": f"/{LOUD}"}
         loud = stack.enter_context(_making(cluster, seconds, **load))
@@ -408,30 +405,23 @@ def make(
     places below the directory; `beside_per_s` edits a second are made beside, of paths that match no filter.
     """
     acknowledged: dict[str, float] = {}
-    below = "/".join(f"d{level:02}" for level in range(DEPTH - 1))
 
     async def run() -> None:
-        async with WebHdfs(f"http://{http}", user) as hdfs:
-            address, check = await hdfs.rpc_side()
-        namenode = NamespaceCalls(address, user, check, timeout_s=_RPC_TIMEOUT_S)
-        await namenode.connect()
+        async with calls_over_rpc(WebHdfs(f"http://{http}", user), user) as namenode:
 
-        async def note(number: int) -> None:
-            path = f"{directory}/{number % places}/{number}/x/{MARK}"  # matches the glob of one filter
-            await namenode.mkdirs(path)
-            acknowledged[path] = time.monotonic()
+            async def note(number: int) -> None:
+                path = f"{directory}/{number % places}/{number}/x/{MARK}"  # matches the glob of one filter
+                await namenode.mkdirs(path)
+                acknowledged[path] = time.monotonic()
 
-        async def fill(number: int) -> None:
-            await namenode.mkdirs(f"/load{directory}/{number}/{below}")
+            async def fill(number: int) -> None:
+                await namenode.mkdirs(deep(f"/load{directory}/{number}"))
 
-        try:
             pipe.send(None)
             await asyncio.to_thread(pipe.recv)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(_at_rate(per_s, seconds, note))
                 tasks.create_task(_at_rate(beside_per_s / DEPTH, seconds, fill))
-        finally:
-            await namenode.close()
 
     asyncio.run(run())
     pipe.send(acknowledged)
@@ -478,21 +468,9 @@ def _await_published(publisher: Publisher, txid: float) -> dict[str, float]:
 @contextmanager
 def _cluster(*filters: Filter) -> Iterator[Cluster]:
     """Start a cluster with these filters."""
-    with ExitStack() as running:
-        cluster = running.enter_context(bench_cluster(with_zookeeper=True))
-        place = running.enter_context(tempfile.TemporaryDirectory(prefix="nncache-bench-"))
-        file = Path(place) / "filters.toml"
-        file.write_text(encode_filters(filters), encoding="utf-8")
-        program = str(Path(sys.executable).with_name("nncache"))
-        apply = (program, "filters", "apply", str(file), "--filters-path", _FILTERS_PATH)
-        where = ("--user", cluster.superuser, "--namenode-http", cluster.namenodes[0].http)
-        subprocess.run((*apply, *where), check=True)
+    with bench_cluster(with_zookeeper=True) as cluster:
+        asyncio.run(add_filters(cluster, _FILTERS_PATH, filters))
         yield cluster
-
-
-def _zookeeper(cluster: Cluster) -> str:
-    assert cluster.zookeeper is not None
-    return cluster.zookeeper.address
 
 
 def _making(cluster: Cluster, seconds: float, **load: Any) -> AbstractContextManager[Connection]:  # noqa: ANN401 - `make`'s
@@ -502,7 +480,7 @@ def _making(cluster: Cluster, seconds: float, **load: Any) -> AbstractContextMan
 
 def _publisher(cluster: Cluster, *arguments: str) -> closing[Publisher]:
     """Return a publisher that `start` starts, and that is stopped in the end."""
-    places = ("--zookeeper", _zookeeper(cluster), "--filters-path", _FILTERS_PATH)
+    places = ("--zookeeper", cluster.zookeeper.address, "--filters-path", _FILTERS_PATH)
     return closing(Publisher(*cluster.flags, *places, *arguments))
 
 

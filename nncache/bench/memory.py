@@ -10,16 +10,15 @@ does.
 import asyncio
 import gc
 import math
-import os
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Final, cast
 
 import click
+import psutil
 import uvloop
 
 from nncache.bench.shared.driver import Figure, Result, apart, benchmark, next_of
@@ -220,12 +219,6 @@ async def stack() -> AsyncIterator[Stack]:
             task.cancel()
 
 
-def resident() -> int:
-    """Return the bytes of this process that lie in memory: proc(5), statm."""
-    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
-
 @dataclass(frozen=True, slots=True)
 class Filled:
     """What one shape took; the bytes after filling, the longest pauses in seconds of CPU."""
@@ -247,7 +240,7 @@ async def fill(shape: Shape, statuses: int) -> Filled:
         await made.ask_all((shape.path(number) for number in range(statuses)), times=2)
         turns.stop()
         stats = made.cache.stats(boottime())
-        taken = resident()
+        taken = psutil.Process().memory_info().rss
         began = time.perf_counter()
         forgetting = Turns()
         made.cache.apply(Vanished("/user/joe"), boottime(), 2)

@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-import socket
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +13,7 @@ from typing import Final
 import pyarrow as pa
 import uvloop
 
+from nncache.bench.polling.client import request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Schedule, Times
@@ -24,30 +25,14 @@ PERIOD_S: Final = 0.05
 PATHS: Final = 100
 ROOT: Final = "/bench-polled"
 _TIMES_ASKED: Final = 3  # before: a miss, a hit that is remembered, a hit by the quick way
+_ASKED_EVERY_S: Final = 0.002
 _TIMEOUT_S: Final = 20.0
 _FOR_EVER_S: Final = 86_400.0
-_HIT: Final = b"\r\nCache-Status: nncache; hit\r\n"
 
 
 def path_of(number: int) -> str:
     """Return one of the paths that are polled."""
     return f"{ROOT}/{number % PATHS}"
-
-
-def request_of(path: str, host: str, fields: str = "", user: str = "joe") -> bytes:
-    """Return a request for the status of a path."""
-    target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}"
-    return f"GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n{fields}\r\n".encode()
-
-
-def is_whole(reply: bytes) -> bool:
-    """Whether a status has been read to its end; those that are polled hold no braces of their own."""
-    return reply.endswith(b"}}")
-
-
-def is_hit(reply: bytes) -> bool:
-    """Whether it came from memory, so that the gate was open."""
-    return _HIT in reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +47,9 @@ class Polled:
     forwarded: int = 0  # answers that did not come from memory
     cpu_s: float = 0.0  # of this process
 
-    def took_between(self, begin: float, end: float) -> list[float]:
-        """Return how long the polls took that were due within a window."""
-        return [took_s for at, took_s in zip(self.due, self.took_s, strict=True) if begin <= at < end]
-
-    def late_between(self, begin: float, end: float) -> list[float]:
-        """Return how late these were sent."""
-        return [late_s for at, late_s in zip(self.due, self.late_s, strict=True) if begin <= at < end]
+    def between(self, begin: float, end: float, times: Sequence[float]) -> list[float]:
+        """Return, of such times of all polls, those of the polls that were due within a window."""
+        return [each for at, each in zip(self.due, times, strict=True) if begin <= at < end]
 
 
 def schedule_of(
@@ -103,8 +84,12 @@ def polled(rows: Rows, cpu_s: float) -> Polled:
 
 
 async def poll(address: str, count: int, end: Connection) -> Polled:
-    """Poll until something can be read there, then until all polls have their answers."""
+    """Ask for all, say so, and poll until something can be read there, then until all polls have their answers."""
     requests = [request_of(path_of(number), address) for number in range(PATHS)]
+    begins_s, server = time.monotonic() + PERIOD_S, endpoint(address)
+    asking = Times(begins_s=begins_s, ends_s=begins_s + _TIMES_ASKED * PATHS * _ASKED_EVERY_S)
+    await schedule_of([requests], _ASKED_EVERY_S, Rows(), asking).run(server)
+    end.send(None)
     each = [requests[number % PATHS :] + requests[: number % PATHS] for number in range(count)]
     rows, begins_s, cpu_s = Rows(), time.monotonic() + PERIOD_S, time.process_time()
     times = Times(begins_s=begins_s, ends_s=begins_s + _FOR_EVER_S, timeout_s=_TIMEOUT_S)
@@ -116,28 +101,13 @@ async def poll(address: str, count: int, end: Connection) -> Polled:
         schedule.stop()
 
     loop.add_reader(end.fileno(), stop)
-    await schedule.run(endpoint(address))
+    await schedule.run(server)
     return polled(rows, time.process_time() - cpu_s)
 
 
 def run(pipe: Connection, address: str, count: int = POLLERS) -> None:
     """Say when polling begins, poll until the parent says stop, and send back a `Polled`."""
-    with socket.create_connection(endpoint(address), timeout=_TIMEOUT_S) as sock:
-        for number in range(PATHS):
-            for _ in range(_TIMES_ASKED):
-                ask(sock, request_of(path_of(number), address))
     gc.disable()
-    pipe.send(None)
-    pipe.send(uvloop.run(poll(address, count, pipe)))
-
-
-def ask(sock: socket.socket, request: bytes) -> bytes:
-    """Return the answer to a request."""
-    sock.sendall(request)
-    reply = b""
-    while not is_whole(reply):
-        data = sock.recv(4096)
-        if not data:
-            raise ConnectionError(f"no status but {reply!r}")
-        reply += data
-    return reply
+    found = uvloop.run(poll(address, count, pipe))
+    os.set_blocking(pipe.fileno(), True)  # it is not since the loop has watched it, and this may be much
+    pipe.send(found)

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from statistics import median
 from typing import Final
@@ -19,16 +19,28 @@ from typing import Final
 import click
 from matplotlib.figure import Figure as Chart
 
-from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, each_s, table
+from nncache.bench.cost import (
+    COLOURS,
+    Name,
+    Round,
+    Target,
+    by_server,
+    each_s,
+    in_rounds,
+    measured,
+    panels,
+    table,
+)
+from nncache.bench.polling.client import allow_connections
+from nncache.bench.polling.clock import endpoint
 from nncache.bench.report.rounding import ratio
 from nncache.bench.servers.caches import haproxy, nginx
-from nncache.bench.servers.counters import use_of
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, make_directories, none_of
-from nncache.bench.wrk import Counted, ask_for, in_turn, let_open
-from nncache.testbed.programs import find_program
+from nncache.bench.wrk import Counted, ask_for, in_turn
+from nncache.testbed.programs import find_programs
 
 
 class Shape(StrEnum):
@@ -133,9 +145,8 @@ def main(seconds: int, rounds: int, warm_up: int, only: str) -> Result:
     shapes = [shape for shape in Shape if only in shape]
     if not shapes and only not in IDLE:
         raise click.BadParameter(f"--only {only}: there are {'; '.join((*Shape, IDLE))}")
-    for name in ("wrk", "nginx", "haproxy"):
-        find_program(name)
-    let_open(max(CONNECTIONS.values()))
+    find_programs("wrk", "nginx", "haproxy")
+    allow_connections(max(CONNECTIONS.values()))
     found, idle_bytes = list[Round](), dict[Name, float]()
     with servers() as (cached, forwarded):
         click.echo(f"warming the NameNode up for {warm_up} s")
@@ -167,7 +178,8 @@ def judge(rounds: Sequence[Round], idle_bytes: Mapping[Name, float]) -> list[Fig
         ours, theirs = known.get((shape, Name.NNCACHE)), known.get((shape, Name.NGINX))
         if ours and theirs:
             cpu = each_s(ours) / max(each_s(theirs), 1e-9)
-            at_namenode = _namenode_s(ours) / max(_namenode_s(theirs), 1e-9)
+            ours_s, theirs_s = (median(each.namenode_each_s for each in some) for some in (ours, theirs))
+            at_namenode = ours_s / max(theirs_s, 1e-9)
             found.append(Figure(f"{shape}: CPU for each by nginx's", cpu, most=most))
             found.append(
                 Figure(f"{shape}: the NameNode's CPU by that behind nginx", at_namenode, most=MAX_NAMENODE)
@@ -184,25 +196,19 @@ def judge(rounds: Sequence[Round], idle_bytes: Mapping[Name, float]) -> list[Fig
     return found
 
 
-def _namenode_s(rounds: Sequence[Round]) -> float:
-    return median(each.namenode_cpu_s / max(1, each.requests) for each in rounds)
-
-
 def draw(rounds: Sequence[Round]) -> Chart:
     """Draw a panel for each shape: a bar for each server's median, a dot for each round."""
     known = {key: sizes[0] for key, sizes in by_server(rounds).items()}
     shapes = [shape for shape in Shape if any(what == shape for what, _ in known)]
-    chart = Chart(figsize=(8.0, 0.6 + 1.3 * len(shapes)), layout="constrained")
-    for axes, shape in zip(chart.subplots(len(shapes), 1, squeeze=False)[:, 0], shapes, strict=True):
+    chart, found = panels([f"{shape}: requests per CPU-second of the server" for shape in shapes], 1.3)
+    for axes, shape in zip(found, shapes, strict=True):
         names = [name for name in Name if (shape, name) in known][::-1]
         for at, name in enumerate(names):
             rates = [each.per_cpu_s for each in known[shape, name]]
             axes.barh(at, median(rates), color=COLOURS[name], height=0.7)
             axes.plot(rates, [at] * len(rates), "o", color="black", markersize=2.5, alpha=0.6)
         axes.set_yticks(range(len(names)), names)
-        axes.set_title(f"{shape}: requests per CPU-second of the server", loc="left", fontsize=9)
         axes.set_xlim(left=0)
-        axes.spines[["top", "right"]].set_visible(False)
         axes.xaxis.set_major_formatter("{x:,.0f}")
     return chart
 
@@ -230,7 +236,7 @@ def servers() -> Iterator[tuple[dict[Name, Target], dict[Name, Target]]]:
             Name.NNCACHE: ours,
         }
         first, second = (
-            {name: Target.of(name, each, pid) for name, each in some.items()} for some in (cached, forwarded)
+            {name: Target(name, each, pid) for name, each in some.items()} for some in (cached, forwarded)
         )
         yield first, second
 
@@ -239,56 +245,35 @@ def _rounds(shape: Shape, targets: Sequence[Target], rounds: int, seconds: int) 
     for target in targets:
         measure(shape, target, _WARM_UP_MISSES_S if shape is Shape.MISS else _WARM_UP_S)
     # A NameNode or these clients set the rate: slow ones would have each call pay for more of what is done beside it.
-    idle: dict[Name, Idle] = {}
+    idle: dict[str, tuple[float, float]] = {}
     if shape in AT_THE_NAMENODE or shape in _FIRST_LINES:
         time.sleep(_IDLE_S)  # a JVM goes on compiling for a while
         idle = measure_idle(targets, _IDLE_S)
-        click.echo(
-            "without load: " + ", ".join(f"{name} {each.server:.3f} CPUs" for name, each in idle.items())
-        )
-    for number in range(1, rounds + 1):
-        for target in targets:
-            done = measure(shape, target, seconds, idle.get(target.name, Idle()), number)
-            rate = f"{done.per_cpu_s:,.0f} for each CPU-second"
-            click.echo(f"{shape}, round {number} of {rounds}, {target.name}: {rate}")
-            yield done
+        click.echo("without load: " + ", ".join(f"{name} {own:.3f} CPUs" for name, (own, _) in idle.items()))
+    yield from in_rounds(
+        targets,
+        rounds,
+        lambda target, number: measure(shape, target, seconds, number, idle.get(target.name, (0.0, 0.0))),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Idle:
-    """What a server and the NameNode take without load, in CPUs: polls, probes, a JVM's own work."""
-
-    server: float = 0.0
-    namenode: float = 0.0
-
-
-def measure_idle(targets: Collection[Target], seconds: float) -> dict[Name, Idle]:
-    """Return what each takes for so long without load, all at the same time."""
-    begun, before = time.monotonic(), [(each.cpu_s(), use_of(each.namenode_pid)[0]) for each in targets]
+def measure_idle(targets: Collection[Target], seconds: float) -> dict[str, tuple[float, float]]:
+    """Return what each and the NameNode take of a CPU without load, all at once: polls, probes, a JVM's work."""
+    begun, before = time.monotonic(), [each.cpu_s() for each in targets]
     time.sleep(seconds)
     took_s = time.monotonic() - begun
     return {
-        each.name: Idle((each.cpu_s() - server) / took_s, (use_of(each.namenode_pid)[0] - namenode) / took_s)
-        for each, (server, namenode) in zip(targets, before, strict=True)
+        each.name: ((each.cpu_s()[0] - own_s) / took_s, (each.cpu_s()[1] - namenode_s) / took_s)
+        for each, (own_s, namenode_s) in zip(targets, before, strict=True)
     }
 
 
-def measure(shape: Shape, target: Target, seconds: int, idle: Idle = Idle(), number: int = 0) -> Round:
-    """Load a server; return what it did, and what that cost beyond what it takes without load."""
-    before, begun = (target.cpu_s(), use_of(target.namenode_pid)[0]), time.monotonic()
+def measure(
+    shape: Shape, target: Target, seconds: int, number: int = 0, idle: tuple[float, float] = (0.0, 0.0)
+) -> Round:
+    """Load a server; return what it did, and what that cost."""
     load = _with_a_connection_each if shape in _FIRST_LINES else _with_wrk
-    counted = load(shape, target.address, seconds)
-    after, took_s = (target.cpu_s(), use_of(target.namenode_pid)[0]), time.monotonic() - begun
-    return Round(
-        what=shape,
-        server=target.name,
-        requests=counted.requests,
-        failed=counted.failed,
-        cpu_s=max(0.0, after[0] - before[0] - idle.server * took_s),
-        namenode_cpu_s=max(0.0, after[1] - before[1] - idle.namenode * took_s),
-        p50_s=counted.p50_s,
-        number=number,
-    )
+    return measured(target, lambda: load(shape, target.running.address, seconds), shape, number, idle)
 
 
 def _with_wrk(shape: Shape, address: str, seconds: int) -> Counted:
@@ -312,7 +297,6 @@ def _with_wrk(shape: Shape, address: str, seconds: int) -> Counted:
 
 
 def _with_a_connection_each(shape: Shape, address: str, seconds: int) -> Counted:
-    host, _, port = address.rpartition(":")
     until, took, failed = time.monotonic() + seconds, list[float](), list[int]()
 
     def ask(first: int) -> None:
@@ -322,7 +306,7 @@ def _with_a_connection_each(shape: Shape, address: str, seconds: int) -> Counted
             target = _TARGET % (number % PATHS % 10, number % PATHS)
             request = f"GET {target} {_FIRST_LINES[shape]}\r\nHost: {address}\r\n\r\n"
             try:
-                with socket.create_connection((host, int(port)), timeout=_TIMEOUT_S) as sock:
+                with socket.create_connection(endpoint(address), timeout=_TIMEOUT_S) as sock:
                     sock.sendall(request.encode())
                     lost += not sock.recv(65_536).startswith(b"HTTP/1.1 200")
                     if shape is not Shape.CONNECTION_EACH:
@@ -342,24 +326,24 @@ def _with_a_connection_each(shape: Shape, address: str, seconds: int) -> Counted
 
 def bytes_per_connection(target: Target) -> float:
     """Return what an idle connection takes that has asked a few times for what is answered from memory."""
-    host, _, port = target.address.rpartition(":")
+    address = target.running.address
 
     def connect(number: int) -> None:
         sock = close.enter_context(socket.socket())
         sock.bind((f"127.0.0.{2 + number % 8}", 0))  # ephemeral ports are counted for each address
         sock.settimeout(_TIMEOUT_S)
-        sock.connect((host, int(port)))
+        sock.connect(endpoint(address))
         for _ in range(_IDLE_REQUESTS):
-            sock.sendall(f"GET {_TARGET % (0, 0)} HTTP/1.1\r\nHost: {target.address}\r\n\r\n".encode())
+            sock.sendall(f"GET {_TARGET % (0, 0)} HTTP/1.1\r\nHost: {address}\r\n\r\n".encode())
             sock.recv(65_536)
 
     with ExitStack() as close:
         for number in range(_IDLE_BEFORE):
             connect(number)
-        before = target.resident()
+        before = target.running.resident()
         for number in range(IDLE_CONNECTIONS):
             connect(number)
-        return (target.resident() - before) / IDLE_CONNECTIONS
+        return (target.running.resident() - before) / IDLE_CONNECTIONS
 
 
 if __name__ == "__main__":

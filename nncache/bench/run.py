@@ -24,7 +24,7 @@ from nncache.bench.report.table import as_text
 from nncache.bench.report.write import write_report
 from nncache.bench.settings import Mode, RunSettings
 from nncache.bench.shared.driver import with_journalnodes
-from nncache.bench.shared.figures import AtPeriod, ModeFigures, RunInfo
+from nncache.bench.shared.figures import AtPeriod, ModeFigures, RunFigures, RunInfo
 from nncache.bench.shared.plan import Plan
 from nncache.bench.spark import session
 from nncache.invalidation.settings import JOURNALNODES
@@ -61,8 +61,9 @@ def run(settings: RunSettings) -> tuple[str, bool]:
         for period_s, modes in zip(settings.also_periods_s, shorter, strict=True)
     )
     demanded = (*checks(figures, settings.workload), *also_checks(also))
-    write_report(settings.directory, info, figures, demanded, also)
-    return as_text(info, figures, demanded, also), all(check.is_met for check in demanded)
+    found = RunFigures(info, figures, also)
+    write_report(settings.directory, found, demanded)
+    return as_text(found, demanded), all(check.is_met for check in demanded)
 
 
 def _show(what: str) -> None:

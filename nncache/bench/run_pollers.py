@@ -191,8 +191,7 @@ def _elsewhere(
     if Mode.NGINX in modes or (proxy is None and not set(modes).isdisjoint(ours)):
         said = "with --namenode, use --modes direct, or --modes direct,nncache,waiting and --nncache"
         raise click.UsageError(said)
-    servers = {} if proxy is None else dict.fromkeys(ours, proxy)
-    return Elsewhere(namenode=namenode, superuser=superuser, servers=servers)
+    return Elsewhere(namenode=namenode, superuser=superuser, proxy=proxy)
 
 
 def _workload(name: str, pollers: int | None, period_s: float | None) -> Workload:

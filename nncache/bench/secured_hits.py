@@ -16,13 +16,12 @@ from typing import Final
 
 import click
 
-from nncache.bench.cost import Round, by_server, each_s, table
+from nncache.bench.cost import Round, Target, by_server, each_s, in_rounds, measured, table
 from nncache.bench.servers.caches import nginx
-from nncache.bench.servers.counters import use_of
+from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import Figure, Result, benchmark, none_of
-from nncache.bench.wrk import ask_for, in_turn
+from nncache.bench.wrk import Counted, ask_for, in_turn
 from nncache.testbed import Cluster, ClusterSpec, Kerberos
-from nncache.testbed.asker import Asker
 from nncache.testbed.certificates import Authority
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.errors import TestbedError
@@ -54,19 +53,17 @@ _GLOB: Final = f"{ROOT}/*"
 class AuthMethod:
     """One way of asking."""
 
-    name: str
-    address: str
-    pid: int  # of the server whose CPU counts
-    scheme: str = "http"
+    target: Target
     query: str = ""  # what stands behind the operation
     cookie: str = ""  # name and value; "": none
+    scheme: str = "http"
 
-    @property
-    def script(self) -> str:
-        """What wrk asks for."""
+    def load(self, seconds: int) -> Counted:
+        """Ask for so long."""
         cookie = f'wrk.headers["Cookie"] = {json.dumps(self.cookie)}\n' if self.cookie else ""
         target = f'string.format("/webhdfs/v1{ROOT}/%d?op=GETFILESTATUS{self.query}", path)'
-        return cookie + in_turn(target, PATHS)
+        script, address = cookie + in_turn(target, PATHS), self.target.running.address
+        return ask_for(address, script, connections=CONNECTIONS, seconds=seconds, scheme=self.scheme)
 
 
 @benchmark("bench-secure")
@@ -75,31 +72,13 @@ class AuthMethod:
 def main(seconds: int, rounds: int) -> Result:
     """Measure what a hit costs with a cookie, with a token and over TLS."""
     find_program("wrk")
-    found = list[Round]()
     with _servers() as ways:
         for way in ways:
-            measure(way, seconds, 0)  # so that all is in memory
-        for number in range(1, rounds + 1):
-            for way in ways:
-                found.append(measure(way, seconds, number))
-                cost = f"{found[-1].each_s * 1e6:.2f} µs of CPU a request"
-                click.echo(f"round {number} of {rounds}, {way.name}: {cost}")
+            way.load(seconds)  # so that all is in memory
+        found = [
+            *in_rounds(ways, rounds, lambda way, n: measured(way.target, lambda: way.load(seconds), "hit", n))
+        ]
     return Result(figures=judge(found), table=table(found), rounds=found)
-
-
-def measure(way: AuthMethod, seconds: int, number: int) -> Round:
-    """Load a server; return what that cost."""
-    before = use_of(way.pid)[0]
-    counted = ask_for(way.address, way.script, connections=CONNECTIONS, seconds=seconds, scheme=way.scheme)
-    return Round(
-        what="hit",
-        server=way.name,
-        requests=counted.requests,
-        failed=counted.failed,
-        cpu_s=use_of(way.pid)[0] - before,
-        p50_s=counted.p50_s,
-        number=number,
-    )
 
 
 def judge(rounds: Sequence[Round]) -> list[Figure]:
@@ -133,15 +112,21 @@ def _servers() -> Iterator[tuple[AuthMethod, ...]]:
         first = running.enter_context(nginx(namenode.http, valid_s=3600))
         second = running.enter_context(nginx(namenode.http, valid_s=3600, certificate=issued))
         cookie = secured.namenodes[0].access.headers(USER)["Cookie"]
-        token = f"&delegation={_token(secured)}"
+        given = secured.namenodes[0].ask("GET", f"/webhdfs/v1/?op=GETDELEGATIONTOKEN&renewer={USER}", USER)
+        token = f"&delegation={json.loads(given.body)['Token']['urlString']}"
         named = f"&user.name={USER}"
+        unencrypted, encrypted, own = (
+            Running(address=address, processes={"proxy": proxy.process.running_pid})
+            for address, proxy in ((ours.address, ours), (tls, ours), (theirs.address, theirs))
+        )
+        pid, secured_pid = namenode.process.running_pid, secured.namenodes[0].process.running_pid
         yield (
-            AuthMethod(PLAIN, ours.address, ours.process.running_pid, query=named),
-            AuthMethod(COOKIE, theirs.address, theirs.process.running_pid, cookie=cookie),
-            AuthMethod(TOKEN, theirs.address, theirs.process.running_pid, query=token),
-            AuthMethod(TLS, tls, ours.process.running_pid, "https", named),
-            AuthMethod(NGINX, first.address, first.processes["nginx"], query=named),
-            AuthMethod(NGINX_TLS, second.address, second.processes["nginx"], "https", named),
+            AuthMethod(Target(PLAIN, unencrypted, pid), named),
+            AuthMethod(Target(COOKIE, own, secured_pid), cookie=cookie),
+            AuthMethod(Target(TOKEN, own, secured_pid), token),
+            AuthMethod(Target(TLS, encrypted, pid), named, scheme="https"),
+            AuthMethod(Target(NGINX, first, pid), named),
+            AuthMethod(Target(NGINX_TLS, second, pid), named, scheme="https"),
         )
 
 
@@ -158,22 +143,11 @@ def _secured_proxy(cluster: Cluster) -> Proxy:
 
 def _make(cluster: Cluster) -> None:
     """Make the directories that are asked for."""
-    namenode = cluster.namenodes[0]
-    headers = namenode.access.headers(cluster.superuser)
-    with Asker(namenode.http) as asker:
-        for number in range(PATHS):
-            target = f"/webhdfs/v1{ROOT}/{number}?op=MKDIRS&user.name={cluster.superuser}"
-            reply = asker.ask("PUT", target, headers=headers)
-            if reply.status != HTTPStatus.OK:
-                raise TestbedError(f"{target}: {reply.status} {reply.body!r}")
-
-
-def _token(cluster: Cluster) -> str:
-    namenode = cluster.namenodes[0]
-    target = f"/webhdfs/v1/?op=GETDELEGATIONTOKEN&renewer={USER}"
-    with Asker(namenode.http) as asker:
-        reply = asker.ask("GET", target, headers=namenode.access.headers(USER))
-    return str(json.loads(reply.body)["Token"]["urlString"])
+    for number in range(PATHS):
+        target = f"/webhdfs/v1{ROOT}/{number}?op=MKDIRS&user.name={cluster.superuser}"
+        reply = cluster.namenodes[0].ask("PUT", target, cluster.superuser)
+        if reply.status != HTTPStatus.OK:
+            raise TestbedError(f"{target}: {reply.status} {reply.body!r}")
 
 
 if __name__ == "__main__":

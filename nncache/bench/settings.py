@@ -39,8 +39,7 @@ class Elsewhere:
 
     namenode: str  # "host:port" of its active NameNode's WebHDFS
     superuser: str  # makes and changes the files below `RunSettings.root`, which must not exist yet
-    # "host:port" of what stands before it, by mode; their filters must match `root`/*/*/*/*/_SUCCESS*
-    servers: dict[Mode, str]
+    proxy: str | None  # "host:port" of an nncache before it; its filters must match `root`/*/*/*/*/_SUCCESS*
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,10 +17,13 @@ import click
 
 from nncache.bench.servers.counters import use_of
 from nncache.bench.shared.driver import (
+    DEPTH,
     Figure,
     Result,
     at_once,
     benchmark,
+    calls_over_rpc,
+    deep,
     edits_of_journalnodes,
     grown,
     hdfs_of,
@@ -28,8 +31,6 @@ from nncache.bench.shared.driver import (
     quantile,
     with_journalnodes,
 )
-from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
-from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy
@@ -41,13 +42,10 @@ MAX_P99_S: Final = 0.1
 
 ROOT: Final = "/staleness"
 PATHS: Final = 20
-DEPTH: Final = 20
-"""Directories that one call makes, each a transaction."""
 
 _NO_ROLL: Final = ("--roll-interval-s", "0")
 _PAUSE_S: Final = 0.001
 _PATIENCE_S: Final = 30.0
-_RPC_TIMEOUT_S: Final = 60.0
 
 
 @benchmark("bench-staleness")
@@ -74,7 +72,7 @@ def _measure(
     cluster: Cluster, name: str, flags: Sequence[str], seconds: float, numbers: Iterator[int]
 ) -> list[Figure]:
     """Return how soon changes were seen by a proxy with these flags, and what that cost; each has a number."""
-    what = f"{name}, {_open_txids(cluster):,} transactions in the open segment"
+    what = f"{name}, {cluster.open_segment_txids():,} transactions in the open segment"
     channel = ("--channel", "direct", "--glob", f"{ROOT}/*")
     namenode = cluster.namenodes[0]
     with (
@@ -133,32 +131,14 @@ def _see_to(since: float, what: str) -> None:
 
 async def _fill(cluster: Cluster, transactions: int) -> None:
     """Begin a segment if nothing is wanted in it, else write so many transactions."""
-    async with hdfs_of(cluster) as hdfs:
-        await hdfs.mkdirs("/")
-        address, check = await hdfs.rpc_side()
     if not transactions:
         result = await asyncio.to_thread(cluster.dfs_admin, "-rollEdits")
-        if result.exit_code != 0:
+        if result.returncode != 0:
             raise TestbedError(f"the segment was not rolled: {result.stderr.strip()}")
         return
-    namenode = NamespaceCalls(address, cluster.superuser, check, timeout_s=_RPC_TIMEOUT_S)
-    below = "/".join(f"d{level:02}" for level in range(DEPTH - 1))
-    try:
-        await namenode.connect()
-        await at_once(
-            namenode.mkdirs(f"/filled/{number}/{below}") for number in range(-(-transactions // DEPTH))
-        )
-    finally:
-        await namenode.close()
-
-
-def _open_txids(cluster: Cluster) -> int:
-    """Return how many transactions the open segment has."""
-    namenode = cluster.namenodes[0]
-    (segment,) = (cluster.directory / "data" / namenode.id / "current").glob("edits_inprogress_*")
-    with Asker(namenode.http) as asker:
-        last_txid = parse_last_txid(asker.ask("GET", JOURNAL_QUERY).body)
-    return last_txid - int(segment.name.rpartition("_")[2]) + 1
+    async with calls_over_rpc(hdfs_of(cluster), cluster.superuser) as namenode:
+        numbers = range(-(-transactions // DEPTH))
+        await at_once(namenode.mkdirs(deep(f"/filled/{number}")) for number in numbers)
 
 
 if __name__ == "__main__":

@@ -18,13 +18,14 @@ import psutil
 import uvloop
 
 from nncache.bench import pollers
-from nncache.bench.pollers import Polled, request_of
+from nncache.bench.pollers import Polled
+from nncache.bench.polling.client import allow_connections, request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.replies import Reply
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
 from nncache.bench.polling.waiting import Waiting
-from nncache.bench.servers.counters import AGE_S, beans, file_calls, use_of
+from nncache.bench.servers.counters import AGE_S, file_calls, rpc_calls, use_of
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import (
@@ -33,6 +34,7 @@ from nncache.bench.shared.driver import (
     answer_of,
     apart,
     benchmark,
+    calls_over_rpc,
     cluster,
     grown,
     hdfs_of,
@@ -42,8 +44,6 @@ from nncache.bench.shared.driver import (
     quantile,
 )
 from nncache.bench.shared.plan import Poller
-from nncache.bench.wrk import let_open
-from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
 from nncache.testbed import Cluster
 
 MAX_P99_S: Final = 1.0
@@ -64,10 +64,8 @@ _POLLERS: Final = 8
 _WAVES: Final = 10
 _WAVE_EVERY_S: Final = 1.0
 _TIMEOUT_S: Final = 60.0
-_RPC_TIMEOUT_S: Final = 15.0
 _LOOK_S: Final = 0.05
 _OK: Final = 200
-_RPC: Final = "Hadoop:service=NameNode,name=RpcDetailedActivityForPort*"
 _OF_THE_GATE: Final = frozenset({"GetEditsFromTxidNumOps", "RollEditLogNumOps", "MsyncNumOps"})
 
 
@@ -151,7 +149,7 @@ async def _wait_for(pipe: Connection, address: str, series: Series, clients: ran
 
 def wait_for(pipe: Connection, address: str, series: Series, clients: range) -> None:
     """Do so in this process."""
-    let_open(len(clients) + 100)
+    allow_connections(len(clients))
     gc.disable()
     uvloop.run(_wait_for(pipe, address, series, clients))
 
@@ -200,7 +198,7 @@ class _Proxy:
 @click.option("--channel", default=str(Channel.ZOOKEEPER), type=click.Choice([str(each) for each in Channel]))
 def main(count: int, paths: int, over_s: float, quiet_s: float, channel: str) -> Result:
     """Measure what clients that wait see, and what they cost."""
-    let_open(count + 100)
+    allow_connections(count)
     plan = (
         Series(name="evenly", waves=evenly(paths, over_s), what=f"{paths:,} files in {over_s:g} s"),
         Series(name="waves", waves=in_waves(paths), what=f"{_WAVES} waves of {paths / _WAVES:g} files"),
@@ -232,13 +230,13 @@ def rest(proxy: _Proxy, quiet_s: float) -> list[Figure]:
     """Return what the clients cost while they wait and nothing changes."""
     http = proxy.hadoop.namenodes[0].http
     time.sleep(AGE_S)  # what the NameNode counts of the first questions
-    before, files, rpc = proxy.running.metrics(), file_calls(http), _rpc_calls(http)
+    before, files, rpc = proxy.running.metrics(), file_calls(http), rpc_calls(http)
     cpu_s, probes = proxy.cpu_s, sum(proxy.running.upkeep().values())
     time.sleep(quiet_s)
     cpu_s = proxy.cpu_s - cpu_s
     after, probes = proxy.running.metrics(), sum(proxy.running.upkeep().values()) - probes
     time.sleep(AGE_S)
-    made = {name: count - rpc.get(name, 0) for name, count in _rpc_calls(http).items()}
+    made = rpc_calls(http) - rpc
     edits = sum(count for name, count in made.items() if name in _OF_THE_GATE)
     counted = file_calls(http) - files + sum(made.values()) - edits
     calls = max(grown("upstream_calls_total", before, after), counted)
@@ -265,7 +263,7 @@ def deliver(proxy: _Proxy, series: Series, pipes: Sequence[Connection]) -> list[
         polled: Polled = answer_of(polling, None, _TIMEOUT_S)
     late = [at - acked[client % series.paths] for client, at in seen.items()]
     last = max(seen.values(), default=max(acked))
-    others = polled.took_between(min(acked), last)
+    others = polled.between(min(acked), last, polled.took_s)
     named = {
         "p50 after the acknowledgement": quantile(late, 0.5),
         "worst after the acknowledgement": quantile(late, 1.0),
@@ -290,11 +288,7 @@ def deliver(proxy: _Proxy, series: Series, pipes: Sequence[Connection]) -> list[
 async def make(hadoop: Cluster, series: Series) -> list[float]:
     """Make the files, wave by wave; return when the NameNode acknowledged each, by the monotonic clock."""
     acked = [0.0] * series.paths
-    async with hdfs_of(hadoop) as hdfs:
-        address, check = await hdfs.rpc_side()
-    edits = NamespaceCalls(address, hadoop.superuser, check, timeout_s=_RPC_TIMEOUT_S)
-    try:
-        await edits.connect()
+    async with calls_over_rpc(hdfs_of(hadoop), hadoop.superuser) as edits:
 
         async def make_one(number: int) -> None:
             path = series.path(number)
@@ -308,19 +302,7 @@ async def make(hadoop: Cluster, series: Series) -> list[float]:
                 await asyncio.sleep(max(0.0, began + at_s - time.monotonic()))
                 for number in numbers:
                     tasks.create_task(make_one(number))
-    finally:
-        await edits.close()
     return acked
-
-
-def _rpc_calls(http: str) -> dict[str, int]:
-    """Return how often each method was called over RPC, at any port (RpcDetailedMetrics)."""
-    calls: dict[str, int] = {}
-    for bean in beans(http, _RPC):
-        for name, count in bean.items():
-            if name.endswith("NumOps") and not name.startswith("Overall"):  # the same calls, timed otherwise
-                calls[name] = calls.get(name, 0) + int(count)
-    return calls
 
 
 if __name__ == "__main__":

@@ -3,8 +3,7 @@
 `apt-get install wrk`. A script is Lua; its function `request` returns the bytes of the next request.
 """
 
-import re
-import resource
+import json
 import signal
 import subprocess
 import tempfile
@@ -20,11 +19,13 @@ from nncache.testbed.programs import find_program
 _TIMEOUT_S: Final = 20.0  # after which wrk counts a request as failed
 _LONGEST_S: Final = 600  # after which a load ends by itself
 _END_S: Final = 60.0
-_COUNTED: Final = re.compile(r"(\d+) requests in ([\d.]+)(m?s|m)")
-_MEDIAN: Final = re.compile(r"50%\s+([\d.]+)(us|ms|s)")
-_ERRORS: Final = re.compile(r"connect (\d+), read (\d+), write (\d+), timeout (\d+)")
-_REFUSED: Final = re.compile(r"Non-2xx or 3xx responses: (\d+)")
-_UNITS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+_DONE: Final = """
+done = function(summary, latency)
+  local errors, counted = summary.errors, '{"requests": %d, "failed": %d, "p50_s": %.6f}'
+  local failed = errors.connect + errors.read + errors.write + errors.timeout + errors.status
+  print(string.format(counted, summary.requests, failed, latency:percentile(50) / 1e6))
+end
+"""
 _STOP: Final = """
 local to_come = %d
 response = function(status)
@@ -74,22 +75,6 @@ class Counted:
     p50_s: float  # of a request
 
 
-class Load:
-    """Load that goes on until the end of the block."""
-
-    def __init__(self) -> None:
-        self.counted: Counted | None = None  # what the clients saw; None before the end
-
-
-def let_open(connections: int) -> None:
-    """Let wrk and the servers have as many connections as they need."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    least = connections * 5 // 4
-    if hard != resource.RLIM_INFINITY and hard < least:
-        raise TestbedError(f"at most {hard} files may be open here, {least} are needed: ulimit -n {least}")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
 def in_turn(target: str, paths: int, *, request: str = "requests[number]", following: str = "") -> str:
     """Return a script that makes requests one after the other; all arguments but `paths` are expressions of Lua.
 
@@ -106,35 +91,35 @@ def in_turn(target: str, paths: int, *, request: str = "requests[number]", follo
 def ask_for(address: str, script: str, *, connections: int, seconds: int, scheme: str = "http") -> Counted:
     """Load a server for so long."""
     with _command(address, script, connections, seconds, scheme) as command:
-        return parse_wrk(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        return _counted(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def ask_times(address: str, script: str, *, connections: int, requests: int, within_s: int) -> None:
     """Ask until so many requests are answered, each with 200 or 404."""
     with _command(address, script + _STOP % requests, connections, within_s) as command:
         done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if _COUNTED.search(done.stdout):  # the time was over
+    if done.stdout.endswith("}\n"):  # the time was over
         raise TestbedError(f"{address} has not answered {requests:,} requests in {within_s} s")
     if done.returncode:
         raise TestbedError(f"{address} has not answered {requests:,} requests: {done.stdout + done.stderr}")
 
 
 @contextmanager
-def loading(address: str, script: str, *, connections: int) -> Iterator[Load]:
-    """Load a server until the end of the block."""
-    load = Load()
+def loading(address: str, script: str, *, connections: int) -> Iterator[list[Counted]]:
+    """Load a server until the end of the block; the list has then what the clients saw."""
+    counted = list[Counted]()
     with (
         _command(address, script, connections, _LONGEST_S) as command,
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,
     ):
         try:
-            yield load
+            yield counted
             process.send_signal(signal.SIGINT)  # it sums up
             said, _ = process.communicate(timeout=_END_S)
         except BaseException:
             process.kill()
             raise
-    load.counted = parse_wrk(said)
+    counted.append(_counted(said))
 
 
 def held(script: str, gate: Path, longest_s: int) -> str:
@@ -145,19 +130,9 @@ def held(script: str, gate: Path, longest_s: int) -> str:
     return script + _HOLD % (longest_s, gate, gate)
 
 
-def parse_wrk(said: str) -> Counted:
-    """Read wrk's summary.
-
-    Raises:
-        ValueError: it is not one.
-    """
-    counted, middle = _COUNTED.search(said), _MEDIAN.search(said)
-    if counted is None or middle is None:
-        raise ValueError(f"wrk said something else: {said}")
-    errors, refused = _ERRORS.search(said), _REFUSED.search(said)
-    failed = sum(map(int, errors.groups())) if errors else 0
-    failed += int(refused[1]) if refused else 0
-    return Counted(int(counted[1]), failed, float(middle[1]) * _UNITS[middle[2]])
+def _counted(said: str) -> Counted:
+    """Read what `done` has printed, behind all else."""
+    return Counted(**json.loads(said.splitlines()[-1]))
 
 
 @contextmanager
@@ -165,7 +140,7 @@ def _command(
     address: str, script: str, connections: int, seconds: int, scheme: str = "http"
 ) -> Iterator[Sequence[str]]:
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
-        file.write(script)
+        file.write(script + _DONE)
         file.flush()
-        command = [find_program("wrk"), "-t1", f"-c{connections}", f"-d{seconds}s", "--latency"]
+        command = [find_program("wrk"), "-t1", f"-c{connections}", f"-d{seconds}s"]
         yield [*command, f"--timeout={_TIMEOUT_S:.0f}s", "-s", file.name, f"{scheme}://{address}/"]

@@ -26,8 +26,9 @@ from nncache.testbed import Cluster, ClusterSpec, Kdc, Kerberos
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.certificates import Authority
 from nncache.testbed.daemon import Proxy
-from nncache.testbed.kdc import find_programs, keytab
+from nncache.testbed.kdc import PROGRAMS, keytab
 from nncache.testbed.ports import PortLease
+from nncache.testbed.programs import find_programs
 from nncache.testbed.secured import SERVICE, SERVICE_KEYTAB
 from nncache.testbed.spec import HOST_NAME, REALM
 
@@ -99,9 +100,7 @@ class System(NamedTuple):
             (PRIVATE, f"SETOWNER&owner={OWNER}"),
             (PRIVATE, "SETPERMISSION&permission=700"),
         ):
-            with Asker(namenode.http) as asker:
-                target = f"{PREFIX}{path}?op={change}"
-                _check(asker.ask("PUT", target, headers=namenode.access.headers(superuser)), change)
+            _check(namenode.ask("PUT", f"{PREFIX}{path}?op={change}", superuser), change)
 
 
 def _check(reply: RawReply, call: str) -> None:
@@ -122,7 +121,7 @@ def running(hadoop_version: str, terminal: Terminal) -> Iterator[Story]:
     Raises:
         TestbedError, DemoError: something is missing, with its packages, or does not start; nothing is left running.
     """
-    find_programs()
+    find_programs(*PROGRAMS)
     try:
         gss.see_installed()
     except KerberosError as error:

@@ -38,9 +38,7 @@ from nncache.demo.system import (
     typed,
 )  # fmt: skip
 from nncache.demo.terminal import Chapter, Step, Story, Terminal, counted, shown
-from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
-from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Subscriber
 
 _CONTENT: Final = b"42317 rows\n"
@@ -195,8 +193,7 @@ def _subscribing(system: System) -> tuple[Step, ...]:
     mark = f"{_JOB}/_SUCCESS"
 
     def counters() -> tuple[int, int]:
-        with Asker(system.cluster.namenodes[0].http) as asker:
-            return parse_last_txid(asker.ask("GET", JOURNAL_QUERY).body), system.zookeeper.writes()
+        return system.cluster.last_txid(), system.zookeeper.writes()
 
     after_s: float | None = None
     flags = ("--nameservice", NAMESERVICE, "--zookeeper", system.zookeeper.address)

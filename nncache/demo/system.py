@@ -131,7 +131,6 @@ def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
             spec = ClusterSpec(hadoop_version=hadoop_version, with_zookeeper=True)
             cluster = stack.enter_context(Cluster.start(spec, progress=say))
         zookeeper, http = cluster.zookeeper, cluster.namenodes[0].http
-        assert zookeeper is not None
         relay = stack.enter_context(Relay(cluster.namenodes[0].rpc))
         namenode = ("--namenode-http", http, "--user", cluster.superuser)
         with terminal.working("A filter: what is published, and what proxies keep") as say:

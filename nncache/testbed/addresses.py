@@ -8,37 +8,28 @@ from nncache.testbed.spec import ClusterSpec
 
 
 @dataclass(frozen=True, slots=True)
-class NameNodeAddress:
-    """Where one NameNode listens ("host:port"), and its id within the nameservice.
+class ServerAddress:
+    """Where one NameNode or JournalNode listens ("host:port").
 
     `http` is empty where it serves HTTPS alone, `https` where it serves no HTTPS.
     """
 
-    id: str
     http: str
     rpc: str
     https: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class JournalNodeAddress:
-    """Where one JournalNode listens ("host:port"); `http` and `https` as of a NameNode."""
-
-    rpc: str
-    http: str
-    https: str = ""
+    id: str = ""  # of a NameNode, within the nameservice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
     """All listening addresses of a cluster, as "host:port"; what the cluster does not have is empty."""
 
-    namenodes: tuple[NameNodeAddress, ...]
+    namenodes: tuple[ServerAddress, ...]
     datanode_data: str = ""
     datanode_ipc: str = ""
     datanode_http: str = ""
     datanode_https: str = ""
-    journalnodes: tuple[JournalNodeAddress, ...] = ()
+    journalnodes: tuple[ServerAddress, ...] = ()
     zookeeper: str = ""
     zookeeper_secure: str = ""
 
@@ -52,7 +43,7 @@ class Addresses:
         plain, encrypted = spec.tls is None or not spec.tls.https_only, spec.tls is not None
         ports_of_first = spec.ports.namenode_http, spec.ports.namenode_rpc
         namenodes = tuple(
-            NameNodeAddress(name, take(http, needed=plain), take(rpc), take(needed=encrypted))
+            ServerAddress(take(http, needed=plain), take(rpc), take(needed=encrypted), name)
             for name, (http, rpc) in {"nn1": ports_of_first, **({"nn2": (0, 0)} if spec.ha else {})}.items()
         )
         data, secure = spec.with_datanode, spec.zookeeper_security.tls
@@ -63,7 +54,7 @@ class Addresses:
             datanode_http=take(spec.ports.datanode_http, needed=data and plain),
             datanode_https=take(needed=data and encrypted),
             journalnodes=tuple(
-                JournalNodeAddress(take(), take(needed=plain), take(needed=encrypted))
+                ServerAddress(take(needed=plain), take(), take(needed=encrypted))
                 for _ in range(spec.journalnodes if spec.ha else 0)
             ),
             zookeeper=take(spec.ports.zookeeper, needed=spec.with_zookeeper),

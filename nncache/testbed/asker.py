@@ -9,8 +9,6 @@ from typing import Self
 
 from nncache.testbed.readiness import WebAccess
 
-_TIMEOUT_S = 30.0
-
 Fields = Mapping[str, str] | Iterable[tuple[str, str]]  # header fields, in order
 
 
@@ -40,8 +38,11 @@ class Asker:
     With a `context` it is a connection over TLS.
     """
 
-    def __init__(self, address: str, context: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, address: str, context: ssl.SSLContext | None = None, *, timeout_s: float = 30.0
+    ) -> None:
         self.address = address
+        self._timeout_s = timeout_s
         self._access = WebAccess(context=context)
         self._connection: http.client.HTTPConnection | None = None
 
@@ -66,7 +67,7 @@ class Asker:
                 return self._ask(self._connection, method, target, fields, body)
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
                 self.close()
-        self._connection = self._access.connect(self.address, _TIMEOUT_S)
+        self._connection = self._access.connect(self.address, self._timeout_s)
         try:
             return self._ask(self._connection, method, target, fields, body)
         except BaseException:

@@ -1,14 +1,17 @@
 """A real HDFS cluster, and a ZooKeeper, as processes of this machine."""
 
 import shutil
+import subprocess
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Self
 
+from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.testbed import https, java, readiness, secured
-from nncache.testbed.addresses import Addresses, NameNodeAddress
+from nncache.testbed.addresses import Addresses, ServerAddress
+from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.configuration import of_journalnode, shared_edits_dir, write_configuration
 from nncache.testbed.errors import StartError
 from nncache.testbed.jars import Progress, silent
@@ -17,7 +20,7 @@ from nncache.testbed.process import ServerProcess, await_all
 from nncache.testbed.readiness import WebAccess
 from nncache.testbed.spec import ClusterSpec
 from nncache.testbed.trust import Trust
-from nncache.testbed.workplace import ShellResult, environment, run, workplace
+from nncache.testbed.workplace import environment, run, workplace
 from nncache.testbed.zookeeper import ZooKeeper
 from nncache.testbed.zookeeper_security import ClientPorts
 
@@ -41,25 +44,23 @@ class NameNode:
         """The address to which `access` leads: the plain one, where there is one."""
         return self.http or self.https
 
+    def ask(self, method: str, target: str, user: str) -> RawReply:
+        """Ask its web port as a user, who needs no ticket."""
+        with Asker(self.web, self.access.context) as asker:
+            return asker.ask(method, target, headers=self.access.headers(user))
+
     def state(self) -> str | None:
         """Return "active", "standby" or another HA state, as it says itself; None when it is silent."""
         return readiness.namenode_state(self.web, self.access)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataNode:
-    """The DataNode: its HTTP and HTTPS addresses, of which one may be empty, and its process."""
+class Server:
+    """A DataNode or a JournalNode, which can be stopped and started alone; of its addresses some may be empty."""
 
     http: str
     https: str
-    process: ServerProcess
-
-
-@dataclass(frozen=True, slots=True)
-class JournalNode:
-    """One JournalNode of an HA pair: its RPC address, and its process, which can be stopped and started alone."""
-
-    rpc: str
+    rpc: str = ""
     process: ServerProcess
 
 
@@ -92,7 +93,7 @@ class Cluster:
             self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
             self.datanode = self._datanode()
             self.journalnodes = tuple(map(self._journalnode, range(len(self.addresses.journalnodes))))
-            self.zookeeper = self._zookeeper()
+            self._zookeeper = self._laid_out_zookeeper()
             self._close = close.pop_all()
 
     @classmethod
@@ -119,6 +120,12 @@ class Cluster:
         return ("--nameservice", self.spec.nameservice, "--namenode-http", http, "--namenode-rpc", rpc)
 
     @property
+    def zookeeper(self) -> ZooKeeper:
+        """Its ZooKeeper, which it has if its spec says so."""
+        assert self._zookeeper is not None, "a cluster with ZooKeeper is needed"
+        return self._zookeeper
+
+    @property
     def shared_edits_dir(self) -> str:
         """The journal of an HA pair, as dfs.namenode.shared.edits.dir says it."""
         return shared_edits_dir(self.spec, self.addresses)
@@ -126,7 +133,7 @@ class Cluster:
     @property
     def processes(self) -> tuple[ServerProcess, ...]:
         """All servers, in the order in which they may be stopped."""
-        parts = (self.datanode, *self.namenodes, *self.journalnodes, self.zookeeper, self.kdc)
+        parts = (self.datanode, *self.namenodes, *self.journalnodes, self._zookeeper, self.kdc)
         return tuple(part.process for part in parts if part is not None)
 
     def stop(self) -> None:
@@ -143,15 +150,19 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def fs_shell(self, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
+    def fs_shell(
+        self, *arguments: str, user: str | None = None, stdin: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
         """Run `hdfs dfs ARGUMENTS`, as `user` (None: the superuser). Costs the start of a JVM, 1-2 s."""
         return self.run_main(java.FS_SHELL, *arguments, user=user, stdin=stdin)
 
-    def dfs_admin(self, *arguments: str) -> ShellResult:
+    def dfs_admin(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run `hdfs dfsadmin ARGUMENTS` as the superuser."""
         return self.run_main(java.DFS_ADMIN, *arguments)
 
-    def run_main(self, main: str, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
+    def run_main(
+        self, main: str, *arguments: str, user: str | None = None, stdin: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
         """Run any main class of the jars to its end; see `nncache.testbed.workplace.run`."""
         command = self._place.runtime.command(
             main,
@@ -172,8 +183,18 @@ class Cluster:
         until an administrator has it read once more.
         """
         result = self.dfs_admin("-refreshSuperUserGroupsConfiguration")
-        if result.exit_code != 0:
+        if result.returncode != 0:
             raise StartError(f"the NameNode did not read its proxy servers again: {result.stderr.strip()}")
+
+    def last_txid(self) -> int:
+        """Return the last transaction that the first NameNode has acknowledged."""
+        return parse_last_txid(self.namenodes[0].ask("GET", JOURNAL_QUERY, self.superuser).body)
+
+    def open_segment_txids(self) -> int:
+        """Count the transactions in the first NameNode's open edit segment; 0 while it is being rolled."""
+        segments = (self.directory / "data" / self.namenodes[0].id / "current").glob("edits_inprogress_*")
+        firsts = [int(file.name.rpartition("_")[2]) for file in segments]
+        return self.last_txid() - max(firsts) + 1 if firsts else 0
 
     def transition_to_active(self, index: int) -> None:
         """Make a NameNode of the pair the active one (`hdfs haadmin -transitionToActive --forceactive`).
@@ -204,7 +225,7 @@ class Cluster:
         began = time.monotonic()
         self._progress(f"Hadoop {self.hadoop_version}: starting a cluster in {self.directory}")
         self._trust.start()
-        first = [part.process for part in (*self.journalnodes, self.zookeeper) if part is not None]
+        first = [part.process for part in (*self.journalnodes, self._zookeeper) if part is not None]
         for process in first:
             process.launch()
         await_all([journalnode.process for journalnode in self.journalnodes])
@@ -249,7 +270,7 @@ class Cluster:
 
     def _ha_admin(self, *arguments: str) -> None:
         result = self.run_main(java.HA_ADMIN, *arguments)
-        if result.exit_code != 0:
+        if result.returncode != 0:
             raise StartError(f"haadmin {' '.join(arguments)} failed: {result.stderr.strip()}")
 
     def _ha_id(self, namenode: str) -> tuple[str, ...]:
@@ -258,10 +279,10 @@ class Cluster:
             return ()
         own = {"dfs.ha.namenode.id": namenode}
         if self.spec.kerberos:
-            own |= secured.own_secret(self._place.data, namenode)
+            own[secured.SECRET_FILE] = str(secured.http_secret(self._place.data, namenode))
         return tuple(word for key, value in own.items() for word in ("-D", f"{key}={value}"))
 
-    def _namenode(self, address: NameNodeAddress) -> NameNode:
+    def _namenode(self, address: ServerAddress) -> NameNode:
         access = self._trust.access(address.id)
         process = self._server(
             f"namenode-{address.id}" if self.spec.ha else "namenode",
@@ -273,14 +294,14 @@ class Cluster:
         web = {"http": address.http, "https": address.https}
         return NameNode(id=address.id, rpc=address.rpc, process=process, access=access, **web)
 
-    def _datanode(self) -> DataNode | None:
+    def _datanode(self) -> Server | None:
         http, https = self.addresses.datanode_http, self.addresses.datanode_https
         if not http and not https:
             return None
         process = self._server("datanode", java.DATANODE, is_up=lambda: readiness.accepts(http or https))
-        return DataNode(http=http, https=https, process=process)
+        return Server(http=http, https=https, process=process)
 
-    def _journalnode(self, index: int) -> JournalNode:
+    def _journalnode(self, index: int) -> Server:
         address = self.addresses.journalnodes[index]
         name = f"journalnode-{index + 1}" if len(self.addresses.journalnodes) > 1 else "journalnode"
         own = of_journalnode(address, self._place.data / name)
@@ -290,9 +311,9 @@ class Cluster:
             *(word for key, value in own.items() for word in ("-D", f"{key}={value}")),
             is_up=lambda: readiness.accepts(address.rpc),
         )
-        return JournalNode(address.rpc, process)
+        return Server(http=address.http, https=address.https, rpc=address.rpc, process=process)
 
-    def _zookeeper(self) -> ZooKeeper | None:
+    def _laid_out_zookeeper(self) -> ZooKeeper | None:
         address = self.addresses.zookeeper
         if not address:
             return None
@@ -302,8 +323,8 @@ class Cluster:
                 address=address,
                 secure_address=self.addresses.zookeeper_secure,
                 security=self.spec.zookeeper_security,
-                kdc=secured.kdc_directory(self._place.data),
-                authority=https.authority_directory(self._place.data),
+                kdc=self._place.data / secured.KDC,
+                authority=self._place.data / https.AUTHORITY,
             ),
             self.spec.server_jvm,
             version=self.spec.zookeeper_version,

@@ -144,7 +144,7 @@ def describe(cluster: Cluster) -> dict[str, Any]:
         "namenode_http": [namenode.http for namenode in cluster.namenodes],
         "namenode_rpc": [namenode.rpc for namenode in cluster.namenodes],
         "datanode_http": cluster.datanode.http if cluster.datanode else None,
-        "zookeeper": cluster.zookeeper.address if cluster.zookeeper else None,
+        "zookeeper": cluster.zookeeper.address if cluster.spec.with_zookeeper else None,
         "directory": str(cluster.directory),
         "logs": str(cluster.logs),
         "conf_dir": str(cluster.conf_dir),
@@ -176,14 +176,15 @@ def tls_of(cluster: Cluster) -> dict[str, Any] | None:
     authority = cluster.authority
     if authority is None:
         return None
-    datanode, zookeeper = cluster.datanode, cluster.zookeeper
+    datanode = cluster.datanode
+    zookeeper_secure = cluster.zookeeper.secure_address if cluster.spec.with_zookeeper else ""
     return {
         "ca": str(authority.ca),
         "truststore": str(authority.truststore),
         "store_password": STORE_PASSWORD,
         "namenode_https": [namenode.https for namenode in cluster.namenodes],
         "datanode_https": datanode.https if datanode else None,
-        "zookeeper_secure": (zookeeper.secure_address or None) if zookeeper else None,
+        "zookeeper_secure": zookeeper_secure or None,
     }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from nncache.testbed import four_letters, https, secured
-from nncache.testbed.addresses import Addresses, JournalNodeAddress
+from nncache.testbed.addresses import Addresses, ServerAddress
 from nncache.testbed.spec import GROUPS_OF_USERS, ClusterSpec, group_mapping
 
 _LOG4J_NAME = "log4j.properties"
@@ -25,7 +25,7 @@ def write_configuration(directory: Path, data: Path, spec: ClusterSpec, addresse
         # Each file beats the defaults of its own kind only, so both say everything.
         (place / "core-site.xml").write_bytes(_site(settings))
         (place / "hdfs-site.xml").write_bytes(_site(settings))
-        for name, keys in (https.ssl_files(https.authority_directory(data)) if spec.tls else {}).items():
+        for name, keys in (https.ssl_files(data / https.AUTHORITY) if spec.tls else {}).items():
             (place / name).write_bytes(_site(keys))
     (shell / _LOG4J_NAME).write_text(_template("shell.log4j.properties"), encoding="ascii")
     (directory / "hadoop-metrics2.properties").write_text(_METRICS2, encoding="ascii")
@@ -117,7 +117,7 @@ def properties(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str,
         secret = secured.http_secret(data, addresses.namenodes[0].id)
         settings |= secured.properties(spec, spec.kerberos, data, secret)
     if spec.tls is not None:
-        settings |= https.properties(spec.tls)
+        settings["dfs.http.policy"] = spec.tls.http_policy
     settings |= spec.overrides
     return {key: value for key, value in settings.items() if value}
 
@@ -159,7 +159,7 @@ def shared_edits_dir(spec: ClusterSpec, addresses: Addresses) -> str:
     return f"qjournal://{';'.join(each.rpc for each in addresses.journalnodes)}/{spec.nameservice}"
 
 
-def of_journalnode(address: JournalNodeAddress, directory: Path) -> dict[str, str]:
+def of_journalnode(address: ServerAddress, directory: Path) -> dict[str, str]:
     """Return the keys that are one JournalNode's own."""
     settings = {
         "dfs.journalnode.edits.dir": str(directory),

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 from urllib.parse import quote
 
 from nncache.testbed import readiness
+from nncache.testbed.asker import Asker
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Lifeline, Running, ServerProcess
 
@@ -204,12 +205,8 @@ class Daemon(Program):
         return sums
 
     def _page(self, target: str, timeout_s: float = _ASK_TIMEOUT_S) -> bytes:
-        connection = http.client.HTTPConnection(self.admin, timeout=timeout_s)
-        try:
-            connection.request("GET", target)
-            return connection.getresponse().read()
-        finally:
-            connection.close()
+        with Asker(self.admin, timeout_s=timeout_s) as asker:
+            return asker.ask("GET", target).body
 
 
 class Proxy(Daemon):

@@ -4,17 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from nncache.testbed.spec import Tls
-
 STORE_PASSWORD: Final = "changeit"  # noqa: S105 - of files that only the test bed reads
 """Of all keystores and truststores."""
 
+AUTHORITY: Final = "tls"  # where the authority keeps all that is its own, within a cluster's data directory
 SERVER: Final = "server"  # the name to which the certificate of all servers is issued
-
-
-def authority_directory(data: Path) -> Path:
-    """Return where the certificate authority of a cluster with this data directory keeps all that is its own."""
-    return data / "tls"
 
 
 def truststore(directory: Path) -> Path:
@@ -47,8 +41,3 @@ def ssl_files(directory: Path) -> Mapping[str, Mapping[str, str]]:
         | {"ssl.server.keystore.keypassword": STORE_PASSWORD},
         "ssl-client.xml": keys("client", ("truststore",)),
     }
-
-
-def properties(tls: Tls) -> dict[str, str]:
-    """Return the keys that a cluster with HTTPS adds, but for its addresses."""
-    return {"dfs.http.policy": tls.http_policy}

@@ -5,21 +5,20 @@ import fcntl
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 
-from nncache.testbed.errors import MissingToolError, ResolveError
+from nncache.testbed.errors import ResolveError
+from nncache.testbed.programs import find_programs
 
 Progress = Callable[[str], None]  # how long work tells what it is doing: takes one line, without its end
 
 DEFAULT_HADOOP_VERSION = "3.5.0"
 SUPPORTED_HADOOP_VERSIONS = ("3.5.0", "3.4.1")
 
-_PACKAGES = {"java": "openjdk-17-jre-headless", "mvn": "maven"}  # program -> Debian's package
 _REMEMBERED = "classpath"  # in a release's directory: its jars, as Maven named them
 _FRESH = "classpath.new"  # the same before it is complete
 REGISTRY_CLIENT = "registry-pom.xml"  # the POM of Hadoop's own registry client
@@ -44,20 +43,7 @@ def java(environ: Mapping[str, str] = os.environ) -> str:
     home = environ.get("JAVA_HOME")
     if home and os.access(Path(home) / "bin" / "java", os.X_OK):
         return str(Path(home) / "bin" / "java")
-    found = shutil.which("java", path=environ.get("PATH", os.defpath))
-    if found is None:
-        raise _missing(environ)
-    return found
-
-
-def _missing(environ: Mapping[str, str]) -> MissingToolError:
-    """Name all that is missing, so that one command brings it."""
-    path = environ.get("PATH", os.defpath)
-    programs = [program for program in _PACKAGES if shutil.which(program, path=path) is None]
-    packages = " ".join(_PACKAGES[program] for program in programs)
-    return MissingToolError(
-        f"not on the PATH: {', '.join(programs)}; install with: apt-get install {packages}"
-    )
+    return find_programs("java", environ=environ)[0]
 
 
 def cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
@@ -148,10 +134,8 @@ def _locked(path: Path, progress: Progress) -> Iterator[None]:
 def _ask_maven(
     directory: Path, version: str, release: str, progress: Progress, environ: Mapping[str, str]
 ) -> None:
-    maven = shutil.which("mvn", path=environ.get("PATH", os.defpath))
-    if maven is None:
-        raise _missing(environ)
-    java(environ)  # Maven's own complaint about a missing Java is longer and says less
+    # Maven's own complaint about a missing Java is longer and says less.
+    *_, maven = find_programs(*(() if environ.get("JAVA_HOME") else ("java",)), "mvn", environ=environ)
     progress(f"{release}: asking Maven for the jars (about 100 MB the first time)")
     command = (
         *(maven, "-B", "-Dstyle.color=never", f"-Dhadoop.version={version}", f"-Drelease.version={version}"),

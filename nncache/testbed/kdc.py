@@ -2,20 +2,18 @@
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
 from nncache.testbed import readiness
-from nncache.testbed.errors import KerberosError, MissingToolError
+from nncache.testbed.errors import KerberosError
 from nncache.testbed.process import Lifeline, ServerProcess
+from nncache.testbed.programs import find_programs
 from nncache.testbed.spec import REALM
 
-_PROGRAMS = ("kadmin.local", "kdb5_util", "kinit", "krb5kdc")
-_PACKAGES = "krb5-kdc krb5-admin-server krb5-user"
-_SBIN = ("/usr/sbin", "/sbin")  # Debian keeps the servers there, which only root's PATH names
+PROGRAMS = ("kadmin.local", "kdb5_util", "kinit", "krb5kdc")
 _START_TIMEOUT_S = 30.0
 _COMMAND_TIMEOUT_S = 60.0
 _ODD = re.compile(r"[^A-Za-z0-9._-]")
@@ -49,7 +47,7 @@ class Kdc:
             template = resources.files("nncache.testbed").joinpath(f"{name}.in").read_text(encoding="utf-8")
             (directory / name).write_text(template.format_map(facts), encoding="utf-8")
         self._environ = {**os.environ, **self.environ(), "KRB5_KDC_PROFILE": str(directory / "kdc.conf")}
-        self._programs = find_programs()
+        self._programs = dict(zip(PROGRAMS, find_programs(*PROGRAMS), strict=True))
         self.process = ServerProcess(
             "kdc",
             (self._programs["krb5kdc"], "-n"),
@@ -160,19 +158,3 @@ class Kdc:
         if done.returncode != 0:
             raise KerberosError(f"{program} {' '.join(arguments)} failed: {done.stderr.strip()}")
         return done
-
-
-def find_programs(
-    environ: Mapping[str, str] = os.environ, *, sbin: tuple[str, ...] = _SBIN
-) -> dict[str, str]:
-    """Return where the programs of MIT Kerberos are that a KDC needs, by name."""
-    path = os.pathsep.join((environ.get("PATH", os.defpath), *sbin))
-    found = {}
-    for name in _PROGRAMS:
-        program = shutil.which(name, path=path)
-        if program is None:
-            raise MissingToolError(
-                f"MIT Kerberos's {name} is not installed: apt-get install --no-install-recommends {_PACKAGES}"
-            )
-        found[name] = program
-    return found

@@ -7,13 +7,38 @@ from typing import Final
 
 from nncache.testbed.errors import MissingToolError
 
-_PACKAGES: Final[Mapping[str, str]] = {"nginx": "nginx-light"}
+_PACKAGES: Final[Mapping[str, str]] = {
+    "java": "openjdk-17-jre-headless",
+    "kadmin.local": "krb5-admin-server",
+    "kdb5_util": "krb5-kdc",
+    "kinit": "krb5-user",
+    "krb5kdc": "krb5-kdc",
+    "mvn": "maven",
+    "nginx": "nginx-light",
+}
 """By program; the others have the name of their package."""
+
+SBIN: Final = ("/usr/sbin", "/sbin")
+"""Debian keeps servers there, which only root's PATH names."""
+
+
+def find_programs(*names: str, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return the paths of programs.
+
+    Raises:
+        MissingToolError: some are missing; it names all of them, so that one command brings them.
+    """
+    path = os.pathsep.join((environ.get("PATH", os.defpath), *SBIN))
+    found = {name: shutil.which(name, path=path) for name in names}
+    missing = [name for name, program in found.items() if program is None]
+    if missing:
+        packages = " ".join(dict.fromkeys(_PACKAGES.get(name, name) for name in missing))
+        raise MissingToolError(
+            f"not installed: {', '.join(missing)}; install with: apt-get install {packages}"
+        )
+    return tuple(filter(None, found.values()))
 
 
 def find_program(name: str) -> str:
-    """Return the path of a program; Debian has some where only root's PATH looks."""
-    program = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if program is None:
-        raise MissingToolError(f"{name} is missing: apt-get install {_PACKAGES.get(name, name)}")
-    return program
+    """Return the path of a program, as `find_programs` does."""
+    return find_programs(name)[0]

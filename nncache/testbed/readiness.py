@@ -39,10 +39,9 @@ class WebAccess:
 
     def connect(self, address: str, timeout_s: float) -> http.client.HTTPConnection:
         """Return a connection, not yet made, to the server at "host:port"."""
-        host, _, port = address.rpartition(":")
         if self.context is not None:
-            return http.client.HTTPSConnection(host, int(port), timeout=timeout_s, context=self.context)
-        return http.client.HTTPConnection(host, int(port), timeout=timeout_s)
+            return http.client.HTTPSConnection(address, timeout=timeout_s, context=self.context)
+        return http.client.HTTPConnection(address, timeout=timeout_s)
 
 
 def signed_cookie(secret: bytes, user: str, *, expires_s: float, kind: str = "kerberos") -> str:

@@ -18,13 +18,15 @@ SERVICE_KEYTAB: Final = "nncache"
 PROXY_KEYTAB: Final = "proxy"
 """Names of keytabs with which a proxy has its own principal and accepts its clients' tickets too."""
 
+KDC: Final = "kdc"  # where the KDC keeps all that is its own, within a cluster's data directory
+
 _SERVERS = tuple(f"{name}/{HOST_NAME}" for name in ("nn", "dn", "jn", "HTTP"))
 _ZOOKEEPER = f"zookeeper/{HOST_NAME}"
 # The second is what a client asks for that takes the proxy's name from its own configuration.
 _PROXY_HTTP = (f"HTTP/{HOST_NAME}", "HTTP/proxyhost")
 _SERVERS_KEYTAB = "servers"
 _GROUPS = {**GROUPS_OF_USERS, "nncache": ("nncache", "supergroup"), "proxy": ("proxy",)}
-_SECRET_FILE = "hadoop.http.authentication.signature.secret.file"  # noqa: S105 - a key, not a secret
+SECRET_FILE = "hadoop.http.authentication.signature.secret.file"  # noqa: S105 - a key, not a secret
 
 
 def principals(spec: ClusterSpec, kerberos: Kerberos) -> tuple[str, ...]:
@@ -53,19 +55,9 @@ def add_principals(realm: Kdc, spec: ClusterSpec, kerberos: Kerberos) -> None:
     realm.keytabs(keytabs)
 
 
-def kdc_directory(data: Path) -> Path:
-    """Return where the KDC of a cluster with this data directory keeps all that is its own."""
-    return data / "kdc"
-
-
 def http_secret(data: Path, namenode: str) -> Path:
     """Return the file of the secret that signs the cookies of this NameNode."""
     return data / f"http-secret-{namenode}"
-
-
-def own_secret(data: Path, namenode: str) -> dict[str, str]:
-    """Return the key that names the secret of this NameNode of a pair."""
-    return {_SECRET_FILE: str(http_secret(data, namenode))}
 
 
 def write_http_secret(data: Path, namenode: str, kerberos: Kerberos) -> bytes:
@@ -80,7 +72,7 @@ def write_http_secret(data: Path, namenode: str, kerberos: Kerberos) -> bytes:
 
 def properties(spec: ClusterSpec, kerberos: Kerberos, data: Path, secret: Path) -> dict[str, str]:
     """Return the keys that a cluster with Kerberos adds to those of another, or sets otherwise."""
-    keytab = str(kdc.keytab(kdc_directory(data), _SERVERS_KEYTAB))
+    keytab = str(kdc.keytab(data / KDC, _SERVERS_KEYTAB))
     settings = {
         "hadoop.security.authentication": "kerberos",
         "hadoop.security.authorization": "true",
@@ -97,7 +89,7 @@ def properties(spec: ClusterSpec, kerberos: Kerberos, data: Path, secret: Path) 
         "hadoop.http.authentication.type": "kerberos" if kerberos.with_http_authentication else "",
         "hadoop.http.authentication.kerberos.principal": "*",  # any HTTP/ key of the keytab
         "hadoop.http.authentication.kerberos.keytab": keytab,
-        _SECRET_FILE: str(secret),
+        SECRET_FILE: str(secret),
         "dfs.journalnode.kerberos.internal.spnego.principal": f"HTTP/_HOST@{REALM}" if spec.ha else "",
     }
     if kerberos.cookie_validity_s is not None:

@@ -28,11 +28,11 @@ class Trust:
         self.kdc: Kdc | None = None  # None without Kerberos
         self.authority: Authority | None = None  # has issued the certificate of all servers; None without TLS
         if spec.kerberos is not None:
-            directory = secured.kdc_directory(place.data)
+            directory = place.data / secured.KDC
             log = place.logs / "kdc.log"
             self.kdc = Kdc(directory, ports.take(), log=log, lifeline=place.lifeline)
         if spec.tls is not None or spec.zookeeper_security.tls:
-            self.authority = _authority(https.authority_directory(place.data))
+            self.authority = _authority(place.data / https.AUTHORITY)
             self.authority.issue(https.SERVER)
 
     def start(self) -> None:

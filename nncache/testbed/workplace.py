@@ -95,15 +95,6 @@ def _directory(wanted: Path | None, name: str) -> Iterator[Path]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-@dataclass(frozen=True, slots=True)
-class ShellResult:
-    """What a command of Hadoop's own left behind."""
-
-    exit_code: int
-    stdout: str
-    stderr: str
-
-
 def environment(user: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the environment in which Hadoop takes itself for this user.
 
@@ -113,13 +104,15 @@ def environment(user: str, environ: Mapping[str, str] = os.environ) -> dict[str,
     return kept | {"HADOOP_USER_NAME": user}
 
 
-def run(command: tuple[str, ...], *, environ: Mapping[str, str], stdin: str = "") -> ShellResult:
+def run(
+    command: tuple[str, ...], *, environ: Mapping[str, str], stdin: str = ""
+) -> "subprocess.CompletedProcess[str]":
     """Run a command and return what came of it, a failure included.
 
     Raises:
         subprocess.TimeoutExpired: it took more than two minutes; it has been killed.
     """
-    done = subprocess.run(
+    return subprocess.run(
         command,
         input=stdin,
         capture_output=True,
@@ -130,4 +123,3 @@ def run(command: tuple[str, ...], *, environ: Mapping[str, str], stdin: str = ""
         timeout=_COMMAND_TIMEOUT_S,
         check=False,
     )
-    return ShellResult(done.returncode, done.stdout, done.stderr)

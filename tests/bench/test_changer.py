@@ -7,7 +7,7 @@ import pytest
 
 from nncache.bench.changer import Changer, Order
 from nncache.bench.namespace import BenchNamespace, State
-from nncache.bench.shared.plan import Change
+from nncache.bench.shared.plan import Change, Plan
 from nncache.bench.shared.workload import ChangeKind, Event, Workload
 from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock
@@ -39,9 +39,7 @@ def _on_their_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 def order() -> Order:
     """Return an order for 0.4 s of warm-up and 0.6 s of measured time."""
     return Order(
-        workload=FORBIDDING,
-        seed=SEED,
-        root="/bench",
+        plan=Plan(FORBIDDING, SEED),
         namenode="127.0.0.1:1",
         superuser="hdfs",
         warm_up_s=0.4,
@@ -54,7 +52,7 @@ class FakeNamespace(BenchNamespace):
     """Changes nothing; a path's state is how often somebody has asked for one."""
 
     def __init__(self, given: Order) -> None:
-        super().__init__(given.plan(), given.namenode, given.superuser)
+        super().__init__(given.plan, given.namenode, given.superuser)
         self.made_s: list[float] = []
 
     async def prepare(self, change: Change) -> None:

@@ -1,18 +1,24 @@
 """What pollers, storms and subscribers saw: what counts as an answer, as late and as lost."""
 
+import asyncio
 import math
 from dataclasses import replace
+from multiprocessing.connection import Connection
 
 import pytest
 
-from nncache.bench.connects import MAX_P99_S, Round, Storm, judge
+from nncache.bench import pollers
+from nncache.bench.connects import COUNTED, MAX_P99_S, Round, Storm, judge
 from nncache.bench.events import ASKED, FAILED, MEMORY, by_second, rates
 from nncache.bench.inotify import Received, account, normal_after
-from nncache.bench.pollers import path_of, polled
+from nncache.bench.pollers import Polled, path_of, polled
 from nncache.bench.polling.replies import Reply
 from nncache.bench.polling.rows import Rows
+from nncache.bench.shared.driver import apart, next_of
 from tests.bench.polling_server import Act, Script, reply, serving
+from tests.patience import HANG_S
 
+MUCH = 200_000
 HIT = reply(b'{"FileStatus":{}}', fields=("Cache-Status: nncache; hit",))
 FORWARDED = reply(b'{"FileStatus":{}}', fields=("Cache-Status: nncache; fwd=bypass",))
 GOOD = Round(
@@ -25,11 +31,7 @@ GOOD = Round(
     late=(0.0, 0.0, 0.0),
     failed=0,
     forwarded=0,
-    probes=3,
-    probes_failed=0,
-    edits=10,
-    edits_failed=0,
-    stalls=0,
+    grew={metric: 0 if "failed" in metric else 3 for metric in COUNTED},
     cpu_s=(1.0, 1.0, 1.0),
 )
 
@@ -57,8 +59,28 @@ def test_polls_count_from_when_they_were_due() -> None:
     rows.add_failure(2, 0, 2.0, 2.0, 3.0, "gone")
     found = polled(rows, 0.0)
     assert (found.failed, found.forwarded) == (2, 1)
-    assert found.took_between(1.0, 1.6) == [1.0, 0.75, 0.25]
-    assert found.late_between(1.0, 2.1) == [0.5, 0.0, 0.0, 0.0]
+    assert found.between(1.0, 1.6, found.took_s) == [1.0, 0.75, 0.25]
+    assert found.between(1.0, 2.1, found.late_s) == [0.5, 0.0, 0.0, 0.0]
+
+
+def sees_much(pipe: Connection) -> None:
+    """Be pollers that have seen more than a pipe holds."""
+
+    async def poll(address: str, count: int, end: Connection) -> Polled:
+        loop = asyncio.get_running_loop()
+        loop.add_reader(end.fileno(), loop.stop)
+        loop.remove_reader(end.fileno())
+        return Polled(due=[0.5] * MUCH)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pollers, "poll", poll)
+        pollers.run(pipe, "")
+
+
+def test_what_pollers_saw_is_sent_to_its_end() -> None:
+    """However slowly it is read: a pipe that uvloop has watched does not block, and what is too much would be lost."""
+    with apart(sees_much, ready_s=None) as pipe:
+        assert len(next_of(pipe, HANG_S).due) == MUCH
 
 
 @pytest.mark.parametrize("is_cold", [False, True])

@@ -8,11 +8,11 @@ import pytest
 
 from nncache.auditing.audit_judge import AUDIT_OUTCOMES
 from nncache.bench.report.finding import load, meanwhile
-from nncache.bench.report.savings import Saving, all_calls_per_s, savings, share_of_calls_saved
+from nncache.bench.report.savings import Saving, all_calls_per_s, savings, share_saved
 from nncache.bench.report.table import WIDTH, as_markdown, as_text, markdown
 from nncache.bench.report.write import write_report
 from nncache.bench.shared.driver import Figure
-from nncache.bench.shared.figures import ModeFigures
+from nncache.bench.shared.figures import ModeFigures, RunFigures
 from tests.bench import example_figures as example
 
 LONG = "a name that is far longer than any column could ever be, " * 4
@@ -24,7 +24,8 @@ def test_upkeep_of_a_publisher_that_runs_anyway_is_not_directs() -> None:
     upkeep = {"getEditsFromTxid": 3_000, "probe (JMX)": 120}
     beside = tuple(replace(mode, upkeep=upkeep) for mode in example.modes())
     assert load(INFO, beside[::2]) == load(INFO, example.modes()[::2])
-    assert share_of_calls_saved(beside[1], beside) == pytest.approx(1 - all_calls_per_s(beside[1]) / 2_000)
+    saved = share_saved(all_calls_per_s, beside[1], beside)
+    assert saved == pytest.approx(1 - all_calls_per_s(beside[1]) / 2_000)
     assert meanwhile(beside) == (
         "A publisher or a proxy of nncache ran while polls went straight to the NameNode: its 52.0 calls a second are "
         "left out of what is said of direct; their CPU is part of it"
@@ -97,7 +98,7 @@ def test_all_calls_and_the_cpu_are_saved_less() -> None:
 
 def table(*modes: ModeFigures) -> dict[str, tuple[str, ...]]:
     """Return the rows of all tables of these modes' report, by label."""
-    lines = as_markdown(example.info(), modes, (), example.also()).splitlines()
+    lines = as_markdown(RunFigures(example.info(), modes, example.also()), ()).splitlines()
     cells = [[part.strip() for part in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
     return {label.replace("\\", ""): tuple(row) for label, *row in cells}
 
@@ -124,7 +125,7 @@ def test_no_line_is_wider_than_a_terminal() -> None:
     """Long names are wrapped, and control characters do not reach the terminal."""
     info = replace(example.info(), workload={"name": f"\x1b[2J\n{LONG}", "pollers": 10}, master=LONG)
     odd = replace(example.nginx(), mode=LONG, upkeep={LONG: 3}, calls={LONG: 5, "getFileInfo": 10**12})
-    text = as_text(info, (*example.modes(), odd, odd), (Figure(LONG, 1, LONG),))
+    text = as_text(RunFigures(info, (*example.modes(), odd, odd)), (Figure(LONG, 1, LONG),))
     assert max(map(len, text.splitlines())) <= WIDTH
     assert "\x1b" not in text
 
@@ -137,7 +138,8 @@ def test_markdown_shows_a_text_as_it_is() -> None:
 @pytest.mark.parametrize("modes", [example.modes(), (), (example.nothing_happened(),)])
 def test_a_report_is_written_of_whatever_was_run(tmp_path: Path, modes: tuple[ModeFigures, ...]) -> None:
     """Its page needs nothing beside it."""
-    write_report(tmp_path / "made", example.info(), modes, example.CHECKS, example.also() if modes else ())
+    run = RunFigures(example.info(), modes, example.also() if modes else ())
+    write_report(tmp_path / "made", run, example.CHECKS)
     assert {path.name for path in (tmp_path / "made").iterdir()} == {
         *("README.md", "figures.json", "main.png", "report.html", "savings.png")
     }

@@ -41,7 +41,7 @@ def test_hdfs_dfs(same_outcome: Compare, cluster: Cluster, tmp_path: Path) -> No
         for step in steps:
             done = cluster.fs_shell(*step, user=USER)
             output = f"{done.stdout} {done.stderr}".replace(url, "URL").replace(str(local), "LOCAL")
-            said.append(f"{step[0]}: {done.exit_code} {output}")
+            said.append(f"{step[0]}: {done.returncode} {output}")
         return said
 
     same_outcome(story)

@@ -60,7 +60,6 @@ def simulation(cluster: Cluster) -> Iterator[Simulation]:
         proxy_servers=("127.0.0.1",),
         overrides={"dfs.namenode.num.extra.edits.retained": "1000"},
     )
-    assert cluster.zookeeper is not None
     assert cluster.datanode is not None
     # Of roots elsewhere the first few by name are told, and other tests publish in the same ZooKeeper.
     service = replace(Service.of(cluster), root=f"/a-{uuid.uuid4().hex[:12]}")
@@ -214,7 +213,6 @@ def test_nothing_is_written(simulation: Simulation) -> None:
 
 def test_a_daemon_that_may_register(simulation: Simulation) -> None:
     """Its entry is free, and other daemons answer: this proxy's is there as long as it runs."""
-    assert simulation.cluster.zookeeper is not None
     words = simulation.filled(REGISTERS)
     with place_of_its_own(simulation.cluster) as place:
         where = ("--registry-root", place["registry_root"])

@@ -90,7 +90,6 @@ class Fixture:
 @pytest.fixture
 def fixture(cluster: Cluster, tmp_path: Path) -> Iterator[Fixture]:
     """Run a daemon on the cluster's ZooKeeper, until it is ready."""
-    assert cluster.zookeeper is not None
     root, address, admin = f"/registry-{uuid.uuid4().hex[:12]}", free_address(), free_address()
     words = (
         "--domain",

@@ -173,10 +173,10 @@ def test_the_owner_may_use_hdfs_itself(joe: Command) -> None:
     """`hdfs dfs -touchz` and `-rm` edit the same list; another file in it that is no user is named and ignored."""
     place = f"{joe.path}/joe/subscribers"
     shell = joe.cluster.fs_shell("-touchz", f"{place}/carol", f"{place}/o\tdd", user="alice")
-    assert shell.exit_code == 0, shell.stderr
+    assert shell.returncode == 0, shell.stderr
     assert joe.subscribers("joe") == ["bob", "carol"]
     shell = joe.cluster.fs_shell("-rm", "-skipTrash", f"{place}/bob", user="alice")
-    assert shell.exit_code == 0, shell.stderr
+    assert shell.returncode == 0, shell.stderr
     shown = joe.run("show", "joe", user="alice")
     assert shown.stdout.endswith("  subscribers  carol\n")
     assert shown.stderr == "ignored: joe: 'o\\tdd' among its subscribers is no user name\n"

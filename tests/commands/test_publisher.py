@@ -56,7 +56,6 @@ class Fixture:
 
     @property
     def _line(self) -> list[str]:
-        assert self.cluster.zookeeper is not None
         namenode = self.cluster.namenodes[0]
         line = START.replace("127.0.0.1:9870", namenode.http).replace("127.0.0.1:8020", namenode.rpc)
         return line.replace("127.0.0.1:2181", self.cluster.zookeeper.address).split()

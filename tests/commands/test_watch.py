@@ -69,7 +69,6 @@ class Published:
 @pytest.fixture
 async def published(cluster: Cluster) -> AsyncIterator[Published]:
     """The nameservice, while the test runs."""
-    assert cluster.zookeeper is not None
     address = cluster.zookeeper.address
     async with Session(ZooKeeperSettings(zookeeper=(address,)), boottime) as session:
         published = Published(session, address)

@@ -494,7 +494,6 @@ class TestFake(Contract):
 @asynccontextmanager
 async def real_simulation(cluster: Cluster) -> AsyncIterator[RealWorld]:
     """Yield a place in the ZooKeeper of the cluster."""
-    assert cluster.zookeeper is not None
     root = f"/contract-{uuid.uuid4().hex[:12]}"
     async with connected(cluster.zookeeper.address) as session:
         await session.ensure(root)

@@ -151,9 +151,9 @@ def test_what_is_missing_on_the_machine_is_one_line(
         monkeypatch.delenv("JAVA_HOME", raising=False)
     elif missing == "gssapi":
         monkeypatch.setitem(sys.modules, "gssapi", None)
-        monkeypatch.setattr("nncache.demo.secured.find_programs", dict)
+        monkeypatch.setattr("nncache.demo.secured.find_programs", lambda *_: ())
     else:
-        monkeypatch.setattr("nncache.testbed.kdc.shutil.which", lambda *_, **__: None)
+        monkeypatch.setattr("nncache.testbed.programs.shutil.which", lambda *_, **__: None)
     stream = io.StringIO()
     assert main(environ, stream) == 1
     (line,) = capsys.readouterr().err.splitlines()

@@ -18,7 +18,6 @@ from tests.differential.exceptions import MAX_ENTRY_AGE_S, Excuse, Excuses, stat
 from tests.differential.figures import Figures, ReplyCheck
 from tests.differential.flushing import Flushed, Writer
 from tests.differential.operation import FLUSHED, HELD, LATE, Generator, Operation, Unfinished
-from tests.differential.segment import open_segment_txids
 from tests.real.proxied_cluster import (
     MAX_STALENESS_S,
     USERS,
@@ -109,7 +108,7 @@ class Differential:
             self._world.mkdirs(self._root + name, owner, mode)
 
     def _measure_segment(self) -> None:
-        txids = open_segment_txids(self._world.cluster)
+        txids = self._world.cluster.open_segment_txids()
         self.figures.segment_txids = max(self.figures.segment_txids, txids)
 
     # -- one step

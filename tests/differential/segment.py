@@ -4,10 +4,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster
-from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Daemon
 from tests.real.beside import at_once, on_hdfs
 from tests.real.proc import cpu_s
@@ -60,17 +58,6 @@ class Meter:
             f"edits took {(_poll_s(self.polling) - self.poll_s) / took_s:.1%} of the time"
             + (f"; JournalNodes {journalnodes} of a core" if journalnodes else "")
         )
-
-
-def open_segment_txids(cluster: Cluster) -> int:
-    """Count the transactions in the NameNode's open edit segment; 0 while it is being rolled."""
-    namenode = cluster.namenodes[0]
-    directory = cluster.directory / "data" / namenode.id / "current"
-    headers = namenode.access.headers(cluster.superuser)
-    with Asker(namenode.http) as asker:
-        last = parse_last_txid(asker.ask("GET", JOURNAL_QUERY, headers=headers).body)
-    firsts = [int(file.name.rpartition("_")[2]) for file in directory.glob("edits_inprogress_*")]
-    return last - max(firsts) + 1 if firsts else 0
 
 
 def _cpu_s(cluster: Cluster) -> float:

@@ -61,7 +61,7 @@ def shell(block: Block, place: Place) -> bool:
     line = place.here(block.text)
     program, _, arguments = line.partition(" dfs ")
     if program == "hdfs":
-        return place.cluster.fs_shell(*arguments.split(), user="joe").exit_code == 0
+        return place.cluster.fs_shell(*arguments.split(), user="joe").returncode == 0
     done = subprocess.run(["sh", "-ec", line], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.startswith(("{", '{"RemoteException":{"exception":"FileNotFoundException"'))
     return '"FileStatus":{' in done.stdout

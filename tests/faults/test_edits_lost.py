@@ -128,7 +128,7 @@ def checkpoint(cluster: Cluster) -> None:
     """Have a secondary NameNode write an image, upon which the NameNode purges older segments."""
     main = "org.apache.hadoop.hdfs.server.namenode.SecondaryNameNode"
     result = cluster.run_main(main, "-checkpoint", "force")
-    assert result.exit_code == 0, result.stderr
+    assert result.returncode == 0, result.stderr
 
 
 async def test_a_paused_namenode_covers_nothing_and_costs_nothing(lone: Cluster) -> None:

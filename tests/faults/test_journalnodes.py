@@ -19,7 +19,7 @@ from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.invalidation.journal.access import JournalAccess
 from nncache.invalidation.journal.source import JournalEdits
 from nncache.testbed import Cluster, ClusterSpec
-from nncache.testbed.cluster import JournalNode
+from nncache.testbed.cluster import Server
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, make_directory
 from tests.commands.planted import checked
@@ -63,7 +63,7 @@ def pair(started: Cluster) -> Cluster:
             started.transition_to_standby(1)
         started.transition_to_active(0)
     started.await_writable()
-    assert started.dfs_admin("-rollEdits").exit_code == 0
+    assert started.dfs_admin("-rollEdits").returncode == 0
     return started
 
 
@@ -201,7 +201,7 @@ def write_over_restarts(cluster: Cluster, name: str) -> list[str]:
             made.append(f"{TOP}/{name}/d{number}-{each}")
             make_directory(cluster, made[-1])
         journalnode.process.start()
-        assert cluster.dfs_admin("-rollEdits").exit_code == 0
+        assert cluster.dfs_admin("-rollEdits").returncode == 0
     return made
 
 
@@ -307,10 +307,10 @@ def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source:
         assert proxy.readiness()["is_gate_open"] == (source == "auto")
 
 
-def restart(pair: Cluster, journalnode: JournalNode) -> None:
+def restart(pair: Cluster, journalnode: Server) -> None:
     """Restart it and begin a segment, without which it takes no edits: of two like that the NameNode would end."""
     journalnode.process.restart()
-    assert pair.dfs_admin("-rollEdits").exit_code == 0
+    assert pair.dfs_admin("-rollEdits").returncode == 0
 
 
 def test_the_check_says_what_is_amiss_with_each(pair: Cluster) -> None:

@@ -57,9 +57,9 @@ def put_drafts(cluster: Cluster, scratch: Path, drafts: str) -> None:
         (subscribers.parent / DEFINITION).write_bytes(encode_definition(new))
         for user in new.allowed_subscribers:
             (subscribers / user).touch()
-    assert cluster.fs_shell("-mkdir", "-p", drafts.rpartition("/")[0]).exit_code == 0
+    assert cluster.fs_shell("-mkdir", "-p", drafts.rpartition("/")[0]).returncode == 0
     put = cluster.fs_shell("-put", "-d", str(scratch / drafts[1:]), drafts)
-    assert put.exit_code == 0, put.stderr
+    assert put.returncode == 0, put.stderr
 
 
 def publish(service: Service, drafts: str) -> None:

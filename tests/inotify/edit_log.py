@@ -30,7 +30,7 @@ def events_between(cluster: Cluster, first_txid: int, last_txid: int, below: str
         StartError: Hadoop's tools fail.
         ValueError: the log has a change there that no history makes.
     """
-    if (rolled := cluster.dfs_admin("-rollEdits")).exit_code != 0:
+    if (rolled := cluster.dfs_admin("-rollEdits")).returncode != 0:
         raise StartError(f"dfsadmin -rollEdits: {rolled.stderr.strip()}")
     found: list[Event] = []
     for segment in _segments(cluster, first_txid, last_txid):
@@ -50,7 +50,7 @@ def _segments(cluster: Cluster, first_txid: int, last_txid: int) -> Iterator[Pat
 def _read(cluster: Cluster, segment: Path, below: str) -> Iterator[Event]:
     written = cluster.directory / f"{segment.name}.xml"
     result = cluster.run_main(OEV, "-i", str(segment), "-o", str(written), "-p", "xml")
-    if result.exit_code != 0 or not written.exists():
+    if result.returncode != 0 or not written.exists():
         raise StartError(f"oev {segment.name}: {result.stderr.strip() or result.stdout.strip()}")
     try:
         records = ET.parse(written).getroot().findall("RECORD")  # noqa: S314 - Hadoop's own tool wrote it

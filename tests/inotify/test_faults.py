@@ -27,7 +27,6 @@ FAULTS = (
 
 def test_subscribers_are_told_what_happened(cluster: Cluster) -> None:
     """Whoever leads, and however it ends: the NameNode's own log agrees, and one leader at a time has written."""
-    assert cluster.zookeeper is not None
     zookeeper = (cluster.zookeeper,)
     with RealCluster(cluster, zookeeper, "short") as real_cluster:
         played = play(real_cluster, FAULTS, seconds=10.0, seed=1)

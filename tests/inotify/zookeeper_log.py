@@ -55,7 +55,7 @@ def transactions(cluster: Cluster, servers: Iterable[ZooKeeper]) -> tuple[Transa
     for server in servers:
         for log in sorted(server.data.rglob("log.*")):
             result = cluster.run_main(TOOL, "-d", str(log))
-            if result.exit_code != 0:
+            if result.returncode != 0:
                 raise StartError(f"TxnLogToolkit {log.name}: {result.stderr.strip()}")
             found |= {each.zxid: each for each in parsed(result.stdout)}
     return tuple(sorted(found.values()))

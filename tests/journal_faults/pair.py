@@ -17,7 +17,7 @@ from nncache.hadoop.editlog.journalnode import JournalNodeRpc
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.testbed import Cluster, ClusterSpec, NameNode, Relay, StartError
-from nncache.testbed.cluster import JournalNode
+from nncache.testbed.cluster import Server
 from nncache.testbed.jars import Progress, silent
 from tests.cluster import HADOOP
 from tests.journal_faults.plan import JOURNALNODES, Fault, Kind
@@ -153,12 +153,12 @@ class FaultyPair(Cluster):
 
     # -- the journal on disk
 
-    def journal_directory(self, journalnode: JournalNode) -> Path:
+    def journal_directory(self, journalnode: Server) -> Path:
         """Return where a JournalNode keeps the journal."""
         place = self.directory / "data" / journalnode.process.name
         return place / self.spec.nameservice / "current"
 
-    def _has(self, journalnode: JournalNode, txid: int) -> bool:
+    def _has(self, journalnode: Server, txid: int) -> bool:
         """Whether it shows a transaction of the open segment: one that has the file may have missed what is in it."""
 
         async def ask() -> bool:
@@ -179,21 +179,21 @@ class FaultyPair(Cluster):
         except HadoopError:
             return False
 
-    def _takes_edits(self, journalnode: JournalNode) -> bool:
+    def _takes_edits(self, journalnode: Server) -> bool:
         """Whether it is in the segment that is newest at any of them."""
         newest = max(
             (name for each in self.journalnodes for name in self._segments(each, "inprogress_")), default=""
         )
         return newest in self._segments(journalnode, "inprogress_")
 
-    def _segments(self, journalnode: JournalNode, kind: str) -> set[str]:
+    def _segments(self, journalnode: Server, kind: str) -> set[str]:
         """Return the names of its segments: of the open ones, or of those that are finalized."""
         found = self.journal_directory(journalnode).glob(f"edits_{kind}*")
         return {
             each.name for each in found if each.name.removeprefix(f"edits_{kind}").replace("-", "").isdigit()
         }
 
-    def _written_at(self, journalnode: JournalNode) -> int:
+    def _written_at(self, journalnode: Server) -> int:
         """Return when it has written last; 0 if it has no open segment."""
         with suppress(FileNotFoundError):  # it has just ended that segment
             segments = self.journal_directory(journalnode).glob("edits_inprogress_*")

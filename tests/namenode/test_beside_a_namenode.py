@@ -182,5 +182,5 @@ def test_hadoops_own_shell(cluster: Cluster) -> None:
         )
         for arguments, stdin, expected in script:
             result = cluster.fs_shell(*arguments, stdin=stdin)
-            assert result.exit_code == 0, (arguments, result.stderr)
+            assert result.returncode == 0, (arguments, result.stderr)
             assert expected in result.stdout + result.stderr, arguments

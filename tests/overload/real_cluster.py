@@ -116,7 +116,6 @@ class Site:
             flags["user"] = setting.user
         registry: dict[str, str] = {}
         if setting.has_registry:
-            assert self.cluster.zookeeper is not None, "a cluster with ZooKeeper is needed"
             root = f"/registry-{uuid.uuid4().hex[:12]}"
             registry = {"zookeeper": self.cluster.zookeeper.address, "registry_root": root}
             flags |= {"registry": True, **registry}

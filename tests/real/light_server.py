@@ -17,7 +17,7 @@ class LightServer(Cluster):
         """Lay it out; a `with` block starts it. The ZooKeeper beside it is its owner's to stop."""
         self.superuser = own_user()
         self.kdc = None
-        self.zookeeper = zookeeper
+        self._zookeeper = zookeeper
         self.directory = Path("/nonexistent")  # of a log of edits: it has none
         self._light = LightCluster()
         self.namenodes = (

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from nncache.testbed import Cluster, ZooKeeper
+from nncache.testbed import Cluster
 from nncache.testbed.cluster import NameNode
 from nncache.testbed.daemon import OwnDataNode, OwnNameNode
 from nncache.testbed.readiness import WebAccess
@@ -24,7 +24,7 @@ class NamespaceServer(Cluster):
         """Lay it out; a `with` block starts it."""
         self.superuser = own_user()
         self.kdc = None
-        self.zookeeper: ZooKeeper | None = None
+        self._zookeeper = None
         self.directory = Path("/nonexistent")  # of a log of edits: it has none
         self.servers = servers
         self.root = f"/served-{uuid.uuid4().hex[:12]}"

@@ -42,7 +42,6 @@ def fake_registry(access: AccessPolicy = AccessPolicy()) -> Registry:  # noqa: B
 @contextlib.asynccontextmanager
 async def real_registry(cluster: Cluster) -> AsyncIterator[Registry]:
     """Yield a registry on the cluster's ZooKeeper with a root of its own, which is removed."""
-    assert cluster.zookeeper is not None
     async with connected(cluster.zookeeper.address) as session:
         registry = Registry(session, f"/registry-{uuid.uuid4().hex[:12]}", AccessPolicy())
         await registry.make_root()
@@ -54,7 +53,6 @@ async def real_registry(cluster: Cluster) -> AsyncIterator[Registry]:
 @contextlib.contextmanager
 def place_of_its_own(cluster: Cluster) -> Iterator[dict[str, str]]:
     """Yield the settings of a registry on the cluster's ZooKeeper that no other test uses; all of it is removed."""
-    assert cluster.zookeeper is not None
     address, root = cluster.zookeeper.address, f"/registry-{uuid.uuid4().hex[:12]}"
     yield {"zookeeper": address, "registry_root": root}
 

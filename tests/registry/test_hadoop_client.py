@@ -40,7 +40,6 @@ pytestmark = pytest.mark.long  # the first time, about 60 MB come from Maven
 @pytest.fixture
 def client(hadoop: Any, registry: Registry, cluster: Cluster) -> Iterator[Any]:
     """Yield Hadoop's client of the same registry."""
-    assert cluster.zookeeper is not None
     configuration = hadoop.conf.Configuration(False)
     configuration.set("hadoop.registry.zk.quorum", cluster.zookeeper.address)
     configuration.set("hadoop.registry.zk.root", registry.root)
@@ -153,7 +152,6 @@ def server(hadoop: Any, registry: Registry, cluster: Cluster) -> int:
 
     It ends with its JVM: its `stop` waits for a lock that the thread which reads UDP never releases (Hadoop 3.5.0).
     """
-    assert cluster.zookeeper is not None
     _, _, port = free_address().rpartition(":")
     configuration = hadoop.conf.Configuration(False)
     for key, value in {

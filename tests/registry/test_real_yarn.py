@@ -137,7 +137,6 @@ async def test_where_they_want_a_ticket_it_logs_in(
     need_gssapi()
     await registry.mknode("/users/joe/web", create_parents=True)
     await registry.bind("/users/joe/web/old", yarn_record("application", OLD))
-    assert cluster.zookeeper is not None
     zookeeper = ("--zookeeper", cluster.zookeeper.address, "--registry-root", registry.root)
     terms = ("--yarn-forgotten", "1408631738011", "--yarn-settle-s", "0")
     login = ("--principal", f"alice@{REALM}", "--keytab", str(kdc_server.keytab("alice")))

@@ -119,7 +119,6 @@ async def test_a_subtree_may_come_later_and_go(registry: Registry) -> None:
 
 async def test_a_lost_session_is_a_gap(registry: Registry, cluster: Cluster) -> None:
     """Said before what has changed meanwhile."""
-    assert cluster.zookeeper is not None
     async with connected(cluster.zookeeper.address) as session:
         view = View(Registry(session, registry.root, AccessPolicy()), "/")
         await view.until_current()
@@ -135,7 +134,6 @@ async def test_a_gap_in_which_nothing_changed_ends_with_current(
     registry: Registry, view: View, cluster: Cluster
 ) -> None:
     """A follower that saw the gap learns that nothing more follows."""
-    assert cluster.zookeeper is not None
     assert isinstance(registry.zookeeper, Session)
     view.reported.clear()
     await expire(cluster.zookeeper.address, registry.zookeeper)
@@ -145,7 +143,6 @@ async def test_a_gap_in_which_nothing_changed_ends_with_current(
 
 async def test_drawn_changes_by_several_clients(registry: Registry, view: View, cluster: Cluster) -> None:
     """In the end the view is the tree, and nothing was called a gap."""
-    assert cluster.zookeeper is not None
     async with contextlib.AsyncExitStack() as stack:
         others = [await stack.enter_async_context(connected(cluster.zookeeper.address)) for _ in range(3)]
         async with asyncio.TaskGroup() as tasks:

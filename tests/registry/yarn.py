@@ -84,7 +84,7 @@ class Yarn(Running):
             _RM_ADMIN, *words, configuration=self._place.conf_dir, jvm=_id(name)
         )
         done = run(command, environ=environment(self._place.user))
-        if done.exit_code:
+        if done.returncode:
             raise StartError(f"{name} did not become active: {done.stderr}")
 
     def close(self) -> None:

@@ -55,7 +55,6 @@ def own_identity(cluster: Cluster) -> KerberosIdentity | None:
 
 def zookeeper_flags(cluster: Cluster, root: str) -> tuple[str, ...]:
     """Return where ZooKeeper is, and the place in it."""
-    assert cluster.zookeeper is not None
     return ("--zookeeper", cluster.zookeeper.address, "--zookeeper-root", root)
 
 

@@ -170,7 +170,6 @@ def test_a_service_that_may_not_act_for_clients_is_named(
 ) -> None:
     """In the check and in the log, with the keys to set; the proxy serves all the same."""
     need_gssapi()
-    assert secured_cluster.zookeeper is not None
     own = identity_flags(secured_cluster, kdc, f"alice@{REALM}", "alice")
     words = (*own, *terminates(kdc, tmp_path), "--zookeeper", secured_cluster.zookeeper.address)
     keys = "set hadoop.proxyuser.alice.hosts to this host, and hadoop.proxyuser.alice.groups or .users"

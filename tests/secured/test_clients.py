@@ -148,9 +148,9 @@ def test_the_shell_of_hadoop(secured_cluster: Cluster, proxy: Proxy, path: str) 
 
     def ask() -> None:
         shown = secured_cluster.fs_shell("-stat", "%F", *([url] * ASKED), user="alice")
-        assert (shown.exit_code, shown.stdout) == (0, "directory\n" * ASKED), shown.stderr
+        assert (shown.returncode, shown.stdout) == (0, "directory\n" * ASKED), shown.stderr
 
     assert hits_of(proxy, ask) >= ASKED - 2
     refused = secured_cluster.fs_shell("-stat", "%F", url, user="carol")
-    assert refused.exit_code != 0
+    assert refused.returncode != 0
     assert "Permission denied: user=carol" in refused.stderr

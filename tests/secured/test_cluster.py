@@ -97,7 +97,7 @@ def test_only_a_proxy_user_acts_for_others_and_only_for_its_own(secured_cluster:
 def test_the_shell_has_a_ticket_of_the_user_given(secured_cluster: Cluster) -> None:
     """And a user without a principal has none."""
     shown = secured_cluster.fs_shell("-stat", "%u", "/", user="alice")
-    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, f"{secured_cluster.superuser}\n", "")
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"{secured_cluster.superuser}\n", "")
     with pytest.raises(KerberosError, match="mallory"):
         secured_cluster.fs_shell("-stat", "%u", "/", user="mallory")
 
@@ -105,4 +105,4 @@ def test_the_shell_has_a_ticket_of_the_user_given(secured_cluster: Cluster) -> N
 def test_a_client_chooses_how_rpc_is_protected(secured_cluster: Cluster) -> None:
     """Of what the cluster offers; the shell takes the first word of its own configuration unless it is told."""
     reported = secured_cluster.fs_shell("-Dhadoop.rpc.protection=privacy", "-stat", "%u", "/", user="bob")
-    assert (reported.exit_code, reported.stdout) == (0, f"{secured_cluster.superuser}\n")
+    assert (reported.returncode, reported.stdout) == (0, f"{secured_cluster.superuser}\n")

@@ -35,6 +35,5 @@ def test_the_ports_with_tls_are_told(secured_cluster: Cluster) -> None:
     """And whom to trust there."""
     reported = json.loads(json.dumps(tls_of(secured_cluster)))
     assert reported["namenode_https"] == [secured_cluster.namenodes[0].https]
-    assert secured_cluster.zookeeper is not None
     assert reported["zookeeper_secure"] == secured_cluster.zookeeper.secure_address
     assert reported["ca"].endswith("ca.pem")

@@ -33,7 +33,6 @@ class Place:
     @property
     def zookeeper(self) -> str:
         """Its address."""
-        assert self.cluster.zookeeper is not None
         return self.cluster.zookeeper.address
 
     def registry(self, principal: str) -> OpenRegistry:

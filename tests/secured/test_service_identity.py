@@ -264,7 +264,6 @@ async def test_an_expired_ticket_is_logged_and_a_new_one_used(secured_cluster: C
 
 def test_filters_are_published_on_a_secured_cluster(secured_cluster: Cluster, kdc: Kdc) -> None:
     """The publisher reads filters over WebHDFS and edits over RPC, as its principal."""
-    assert secured_cluster.zookeeper is not None
     where = (
         "--zookeeper",
         secured_cluster.zookeeper.address,

@@ -180,11 +180,11 @@ def test_each_process_of_the_hadoop_shell_has_its_hit(
 
     def run() -> None:
         shown = secured_cluster.fs_shell("-stat", "%F", url, user="alice")
-        assert (shown.exit_code, shown.stdout) == (0, "directory\n"), shown.stderr
+        assert (shown.returncode, shown.stdout) == (0, "directory\n"), shown.stderr
 
     assert counted(proxy, run) == 1
     refused = secured_cluster.fs_shell("-stat", "%F", url, user="carol")
-    assert refused.exit_code != 0
+    assert refused.returncode != 0
     assert "Permission denied: user=carol" in refused.stderr
 
 

@@ -80,7 +80,7 @@ def test_the_shell_of_hadoop_over_tls(
     """`swebhdfs://`, with a token that it fetches through the proxy."""
     _, address = tls_proxy
     shown = secured_cluster.fs_shell("-stat", "%F", f"swebhdfs://{address}{path}", user="alice")
-    assert (shown.exit_code, shown.stdout) == (0, "directory\n"), shown.stderr
+    assert (shown.returncode, shown.stdout) == (0, "directory\n"), shown.stderr
 
 
 def ask(cluster: Cluster, context: ssl.SSLContext, **headers: str) -> tuple[int, str | None]:
@@ -117,7 +117,7 @@ def test_the_shell_trusts_the_authority(secured_cluster: Cluster) -> None:
     """By ssl-client.xml."""
     namenode = secured_cluster.namenodes[0]
     shown = secured_cluster.fs_shell("-stat", "%u", f"swebhdfs://{namenode.https}/", user="alice")
-    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, f"{secured_cluster.superuser}\n", "")
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"{secured_cluster.superuser}\n", "")
 
 
 @pytest.mark.long

@@ -50,7 +50,6 @@ class Service:
     @property
     def zookeeper(self) -> str:
         """Its address."""
-        assert self.cluster.zookeeper is not None
         return self.cluster.zookeeper.address
 
     def filters(self, user: str, *words: str) -> None:
@@ -256,7 +255,6 @@ Client {{
 
 def test_a_ticket_gives_a_name_that_acls_know(secured_cluster: Cluster, kdc: Kdc, tmp_path: Path) -> None:
     """ZooKeeper's own client makes a znode that is alice's; a client without SASL is let in and reads nothing of it."""
-    assert secured_cluster.zookeeper is not None
     address = secured_cluster.zookeeper.address
     (tmp_path / "jaas.conf").write_text(CLIENT.format(tickets=kdc.kinit("alice")), encoding="utf-8")
     command = (

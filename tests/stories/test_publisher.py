@@ -41,7 +41,6 @@ class Place:
 
     def __init__(self, cluster: Cluster, zookeeper: Session, hdfs: WebHdfs) -> None:
         name = uuid.uuid4().hex[:12]
-        assert cluster.zookeeper is not None
         self.settings = ZooKeeperSettings(
             zookeeper=(cluster.zookeeper.address,), zookeeper_root=f"/publisher-{name}"
         )
@@ -154,7 +153,6 @@ class Place:
 @asynccontextmanager
 async def place(cluster: Cluster) -> AsyncIterator[Place]:
     """Lay one out."""
-    assert cluster.zookeeper is not None
     settings = ZooKeeperSettings(zookeeper=(cluster.zookeeper.address,))
     async with (
         Session(settings, time.monotonic) as zookeeper,

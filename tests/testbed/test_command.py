@@ -92,11 +92,12 @@ def test_a_daemon_that_does_not_start_says_why() -> None:
 
 def test_a_missing_java_is_one_line(tmp_path: Path) -> None:
     """With the command that installs it, and nothing else."""
-    with spawn(PATH=str(tmp_path), JAVA_HOME="") as command:
+    places = dict.fromkeys(("PATH", "HOME", "XDG_CACHE_HOME"), str(tmp_path))
+    with spawn(JAVA_HOME="", **places) as command:
         out, err = command.communicate(timeout=30)
     assert (command.returncode, out) == (1, "")
     assert err == (
-        "nncache: not on the PATH: java, mvn; install with: apt-get install openjdk-17-jre-headless maven\n"
+        "nncache: not installed: java, mvn; install with: apt-get install openjdk-17-jre-headless maven\n"
     )
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from nncache.testbed.errors import KerberosError, MissingToolError
-from nncache.testbed.kdc import find_programs
+from nncache.testbed.kdc import PROGRAMS
+from nncache.testbed.programs import find_programs
 from tests.kerberos import KdcServer
 
 
@@ -22,14 +23,17 @@ def test_what_it_refuses_is_said(kdc_server: KdcServer) -> None:
         kdc_server.kinit("alice", keytab_file=kdc_server.keytab("HTTP/localhost"))
 
 
-def test_what_is_not_installed_is_named(tmp_path: Path) -> None:
+def test_what_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the packages that bring it; Debian keeps the servers where only root's PATH looks."""
     sbin = tmp_path / "sbin"
     sbin.mkdir()
     for name in ("kadmin.local", "kdb5_util", "krb5kdc"):
         (sbin / name).touch(mode=0o755)
-    with pytest.raises(MissingToolError, match=r"kinit is not installed: apt-get install .* krb5-user"):
-        find_programs({"PATH": str(tmp_path)}, sbin=(str(sbin),))
+    monkeypatch.setattr("nncache.testbed.programs.SBIN", (str(sbin),))
+    with pytest.raises(
+        MissingToolError, match="not installed: kinit; install with: apt-get install krb5-user"
+    ):
+        find_programs(*PROGRAMS, environ={"PATH": str(tmp_path)})
     (tmp_path / "kinit").touch(mode=0o755)
-    found = find_programs({"PATH": str(tmp_path)}, sbin=(str(sbin),))
-    assert (found["kinit"], found["krb5kdc"]) == (str(tmp_path / "kinit"), str(sbin / "krb5kdc"))
+    found = find_programs("kinit", "krb5kdc", environ={"PATH": str(tmp_path)})
+    assert found == (str(tmp_path / "kinit"), str(sbin / "krb5kdc"))

@@ -25,7 +25,7 @@ from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
-from nncache.testbed import Cluster, ClusterSpec, TestbedError, ZooKeeper
+from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.daemon import OwnNameNode, Proxy, Publisher
 from nncache.testbed.ending import signals_end_it, wait_for_the_end
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
@@ -80,11 +80,6 @@ def _fail_over(stand: Stand) -> None:
     stand.cluster.transition_to_active(1)
 
 
-def _zookeeper(stand: Stand) -> ZooKeeper:
-    assert stand.cluster.zookeeper is not None
-    return stand.cluster.zookeeper
-
-
 Act = Callable[[Stand], object]
 
 FAULTS: Final[Mapping[str, tuple[str, Act, Act]]] = {
@@ -95,8 +90,8 @@ FAULTS: Final[Mapping[str, tuple[str, Act, Act]]] = {
     ),
     "zookeeper-outage": (
         "ZooKeeper is stopped, and started again",
-        lambda stand: _zookeeper(stand).stop(),
-        lambda stand: _zookeeper(stand).start_again(),
+        lambda stand: stand.cluster.zookeeper.stop(),
+        lambda stand: stand.cluster.zookeeper.start_again(),
     ),
     "publisher-killed": (
         "the only publisher is killed, and started again",
@@ -155,7 +150,6 @@ def running(hadoop_version: str, say: Callable[[str], None], fault: str | None =
         say("a real HDFS on this machine, NameNode and DataNode, and a ZooKeeper")
         spec = ClusterSpec(hadoop_version=hadoop_version, with_zookeeper=True, ha=fault == "failover")
         cluster = stack.enter_context(Cluster.start(spec, progress=say))
-        assert cluster.zookeeper is not None
         asyncio.run(_add_filter(cluster))
         flags = (*cluster.flags, "--user", cluster.superuser, "--zookeeper", cluster.zookeeper.address)
         say("a publisher and two proxies")

@@ -35,7 +35,3 @@ left for that, as with a long bound in a short run, if it leaves one period.
 all of them. Failed are those that were sent and got no reply, or one of 5xx; latency and hits are of all other replies.
 The generator's own lateness is of the polls whose poller's poll before (by `due_s`) was over when they were due.
 """
-
-from nncache.bench.judge.reduction import reduce
-
-__all__ = ["reduce"]

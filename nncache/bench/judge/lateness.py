@@ -42,9 +42,10 @@ JOIN {counted} AS counted USING (path_id)
 LEFT JOIN firsts USING (poller, path_id, number)
 """
 
-_FIRST_LATENESS: Final = """
+FIRST_LATENESS: Final = """
 SELECT path_id, number, min(value_s) AS value_s FROM {lateness} GROUP BY path_id, number
 """
+"""One row for each change of each path: the least of all its pollers."""
 
 
 def counted_until(*, duration_s: float, bound_s: float, period_s: float) -> float:
@@ -63,8 +64,3 @@ def lateness(
     """
     counted = spark.sql(_COUNTED, args={"until_s": float(until_s)}, states=known)
     return spark.sql(_LATENESS, args={"duration_s": float(duration_s)}, judged=judged, counted=counted)
-
-
-def first_lateness(spark: SparkSession, all_lateness: DataFrame) -> DataFrame:
-    """Return one row for each change of each path, the least of all its pollers."""
-    return spark.sql(_FIRST_LATENESS, lateness=all_lateness)

@@ -12,16 +12,11 @@ from hdrh.histogram import HdrHistogram
 from nncache.bench.shared.figures import Quantiles
 
 MOST_S: Final = 3600  # longer times count as this, s
-CDF_POINTS: Final = 200  # how many points `Quantiles.cdf` has at most
+CDF_TICKS: Final = 20  # points of `Quantiles.cdf` up to the median, as many up to 75 %, and so on
 
 _MICROSECONDS: Final = 1_000_000
 _SIGNIFICANT_DIGITS: Final = 3
 _PERCENTILES: Final = (50.0, 90.0, 99.0, 99.9)
-
-_SHARES: Final = tuple(step / 100 for step in range(100)) + tuple(
-    1 - 10 ** (-2 - step / 20) for step in range(CDF_POINTS - 101)
-)
-"""Between which the points of a CDF lie: each percent, then ever closer to 1."""
 
 
 class Histogram:
@@ -54,7 +49,7 @@ class Histogram:
             p99=p99,
             p999=p999,
             max=self._seconds(self._histogram.max_value),
-            cdf=tuple(self._cdf()),
+            cdf=self._cdf(),
         )
 
     def encoded(self) -> bytes:
@@ -66,25 +61,10 @@ class Histogram:
         """Return a bucket's upper end, or the greatest time if that is less."""
         return min(microseconds, int(self._histogram.max_value)) / _MICROSECONDS
 
-    def _cdf(self) -> Iterable[tuple[float, float]]:
-        points = [
-            (
-                self._seconds(bucket.value_iterated_to),
-                bucket.total_count_to_this_value / self._histogram.total_count,
-            )
-            for bucket in self._histogram.get_recorded_iterator()
-        ]
-        if len(points) <= CDF_POINTS:
-            return points
-        return _thinned(points)
-
-
-def _thinned(points: list[tuple[float, float]]) -> Iterable[tuple[float, float]]:
-    """Yield the first point beyond each of the shares, and the last."""
-    step = 0
-    for value, share in points[:-1]:
-        if step < len(_SHARES) and share > _SHARES[step]:
-            yield value, share
-            while step < len(_SHARES) and share > _SHARES[step]:
-                step += 1
-    yield points[-1]
+    def _cdf(self) -> tuple[tuple[float, float], ...]:
+        count = self._histogram.total_count
+        points = (
+            (self._seconds(bucket.value_iterated_to), bucket.total_count_to_this_value / count)
+            for bucket in self._histogram.get_percentile_iterator(CDF_TICKS)
+        )
+        return tuple(dict.fromkeys(points))

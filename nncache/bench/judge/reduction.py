@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from nncache.bench.judge.lateness import counted_until, first_lateness, lateness
+from nncache.bench.judge.lateness import FIRST_LATENESS, counted_until, lateness
 from nncache.bench.judge.quantiles import MOST_S, Histogram
 from nncache.bench.judge.verdicts import states, verdicts
 from nncache.bench.shared import tables
@@ -94,7 +94,6 @@ def reduce(
         late_starts = _histogram(spark, spark.sql(_LATE_STARTS, judged=judged)).quantiles()
         latency = _histogram(spark, spark.sql(_LATENCY, judged=judged))
         (mode_directory / "latency.hdr").write_bytes(latency.encoded())
-        counters = _Counters(spark, mode_directory)
         return ModeFigures(
             mode=mode,
             duration_s=duration_s,
@@ -109,17 +108,13 @@ def reduce(
             changes=changes.changes,
             changed_paths=changes.changed_paths,
             lateness_s=_histogram(spark, late).quantiles(),
-            first_lateness_s=_histogram(spark, first_lateness(spark, late)).quantiles(),
+            first_lateness_s=_histogram(spark, spark.sql(FIRST_LATENESS, lateness=late)).quantiles(),
             stale=summary.stale,
             oldest_s=summary.oldest_s,
             wrong=_wrong(spark, judged),
             wrong_count=summary.wrong,
-            calls=dict(counters.calls),
-            upkeep=dict(counters.upkeep),
-            cpu_s=counters.cpu_s,
-            memory_bytes=dict(counters.memory_bytes),
-            clock_error_s=_clock_error(spark, mode_directory),
-            audited=dict(counters.audited),
+            clock_error_s=_clock_error(mode_directory),
+            **_counted(mode_directory),
             others=others(mode_directory),
         )
     finally:
@@ -127,29 +122,23 @@ def reduce(
             table.unpersist()
 
 
-class _Counters:
-    """What the servers and the generator used; rows of one name, as of several processes, are added up."""
-
-    def __init__(self, spark: SparkSession, mode_directory: Path) -> None:
-        self.calls: Counter[str] = Counter()  # by name, of the NameNode
-        self.upkeep: Counter[str] = Counter()  # the same of other calls
-        self.cpu_s: dict[str, float] = {}  # by source
-        self.memory_bytes: Counter[str] = Counter()  # by source
-        self.audited: Counter[str] = Counter()  # by outcome
-        for row in spark.read.parquet(str(mode_directory / "counters.parquet")).collect():
-            match row.source, row.name, row.unit:
-                case "namenode", name, "calls" if name.startswith(UPKEEP):
-                    self.upkeep[name.removeprefix(UPKEEP)] += round(row.value)
-                case "namenode", name, "calls" if name in CALLS:
-                    self.calls[name] += round(row.value)
-                case source, "cpu", "s":
-                    self.cpu_s[source] = self.cpu_s.get(source, 0.0) + row.value
-                case source, "resident", "bytes":
-                    self.memory_bytes[source] += round(row.value)
-                case "proxy", outcome, tables.AUDITED:
-                    self.audited[outcome] += round(row.value)
-                case _:
-                    pass
+def _counted(mode_directory: Path) -> dict[str, dict[str, Any]]:
+    """Return what servers and generator used, by kind; rows of one name, as of several processes, are added up."""
+    kinds = ("calls", "upkeep", "cpu_s", "memory_bytes", "audited")
+    found: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
+    for row in pq.read_table(mode_directory / "counters.parquet").to_pylist():
+        match row["source"], row["name"], row["unit"]:
+            case "namenode", name, "calls" if name.startswith(UPKEEP):
+                found["upkeep"][name.removeprefix(UPKEEP)] += round(row["value"])
+            case "namenode", name, "calls" if name in CALLS:
+                found["calls"][name] += round(row["value"])
+            case source, "cpu", "s":
+                found["cpu_s"][source] += row["value"]
+            case source, "resident", "bytes":
+                found["memory_bytes"][source] += round(row["value"])
+            case "proxy", outcome, tables.AUDITED:
+                found["audited"][outcome] += round(row["value"])
+    return {kind: dict(counts) for kind, counts in found.items()}
 
 
 def _histogram(spark: SparkSession, values: DataFrame) -> Histogram:
@@ -163,9 +152,8 @@ def _wrong(spark: SparkSession, judged: DataFrame) -> tuple[WrongAnswer, ...]:
     return tuple(WrongAnswer(**row.asDict()) for row in rows)
 
 
-def _clock_error(spark: SparkSession, mode_directory: Path) -> float:
-    hosts = spark.read.parquet(str(mode_directory / "hosts.parquet")).collect()
-    return max((row.clock_error_s for row in hosts), default=0.0)
+def _clock_error(mode_directory: Path) -> float:
+    return max(pq.read_table(mode_directory / "hosts.parquet")["clock_error_s"].to_pylist(), default=0.0)
 
 
 def others(mode_directory: Path) -> OthersFigures | None:

@@ -7,10 +7,42 @@ next request; a GET whose connection broke before its reply was complete is repe
 
 import asyncio
 import os
+import resource
+import socket
 from collections.abc import Callable
-from typing import cast
+from typing import Final, cast
 
 from nncache.bench.polling.replies import Reply, ReplyError, parse
+
+SPARE_FILES: Final = 100  # open files that a process needs beside its connections
+
+
+def allow_connections(count: int) -> None:
+    """Raise this process's limit of open files, and that of those which it starts, as far as it may.
+
+    Raises:
+        OSError: that is not far enough.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    least = count + SPARE_FILES
+    if hard != resource.RLIM_INFINITY and hard < least:
+        at = f"at most {hard} files may be open here, on {socket.gethostname()}"
+        raise OSError(
+            f"{at}, and {least} are needed: raise the hard limit (ulimit -Hn {least}), or run more tasks"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+async def resolved(server: tuple[str, int]) -> tuple[str, int]:
+    """Return the IP address of a host, and the port."""
+    ((*_, address), *_) = await asyncio.get_running_loop().getaddrinfo(*server, type=socket.SOCK_STREAM)
+    return str(address[0]), int(address[1])
+
+
+def request_of(path: str, host: str, fields: str = "", user: str = "joe") -> bytes:
+    """Return a request for the status of a path."""
+    target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}"
+    return f"GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n{fields}\r\n".encode()
 
 
 class Client:

@@ -3,7 +3,6 @@
 import atexit
 import importlib
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -41,8 +40,6 @@ def prepare(spark: SparkSession, tasks: int) -> None:
     """
     context = spark.sparkContext
     is_local = (context.master or "local").partition("[")[0] == "local"
-    if is_local and "PYSPARK_PYTHON" not in os.environ:
-        context.pythonExec = sys.executable  # whatever `python3` on PATH is, it need not have our packages
     if not is_local or _lacks(spark, tasks):
         directory = Path(tempfile.mkdtemp(prefix="nncache-bench-"))
         atexit.register(

@@ -6,13 +6,14 @@ Arrays of numbers, since one process gathers millions of polls: about 60 bytes e
 from array import array
 from collections.abc import Iterator
 from math import nan
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
 from nncache.bench.polling.replies import Reply, digest_of, file_id_of
 from nncache.bench.shared.tables import FAILED, POLLS
 
+_KINDS: Final = "iidddhqqh"  # of the columns of POLLS up to `served`, as `array` names them
 BATCH: Final = 50_000  # rows of one Arrow batch
 
 
@@ -21,10 +22,8 @@ class Rows:
 
     def __init__(self) -> None:
         self.polls = 0  # how many there are
-        self._pollers, self._paths = array("i"), array("i")
-        self._due, self._sent, self._replied = array("d"), array("d"), array("d")
-        self._statuses, self._digests, self._file_ids = array("h"), array("q"), array("q")
-        self._served = array("h")  # numbers of the words in _words
+        # of `served` the numbers of the words in _words
+        self._columns: tuple[array[Any], ...] = tuple(array(kind) for kind in _KINDS)
         self._words: dict[str, int] = {"": 0}
         self._errors: dict[int, str] = {}  # by row
 
@@ -33,23 +32,16 @@ class Rows:
     ) -> None:
         """Add a poll that was answered."""
         status, served, body = reply[:3]
-        self._times(poller, path_id, due_s, sent_s, replied_s)
-        self._statuses.append(status)
-        self._digests.append(digest_of(status, body))
-        self._file_ids.append(file_id_of(body))
-        words = self._words
-        self._served.append(words[served] if served in words else words.setdefault(served, len(words)))
+        word = self._words.setdefault(served, len(self._words))
+        times = due_s, sent_s, replied_s
+        self._add(poller, path_id, *times, status, digest_of(status, body), file_id_of(body), word)
 
     def add_failure(
         self, poller: int, path_id: int, due_s: float, sent_s: float, failed_s: float, error: str
     ) -> None:
         """Add a poll that got no reply."""
         self._errors[self.polls] = error
-        self._times(poller, path_id, due_s, sent_s, failed_s)
-        self._statuses.append(FAILED)
-        self._digests.append(0)
-        self._file_ids.append(0)
-        self._served.append(0)
+        self._add(poller, path_id, due_s, sent_s, failed_s, FAILED, 0, 0, 0)
 
     def add_unsent(self, poller: int, path_id: int, due_s: float, given_up_s: float) -> None:
         """Add a poll that was due, but was never sent."""
@@ -60,30 +52,15 @@ class Rows:
         words = pa.array(list(self._words), pa.string())
         for start in range(0, self.polls, BATCH):
             end = min(start + BATCH, self.polls)
-            numbers = (
-                _column(self._pollers[start:end], pa.int32()),
-                _column(self._paths[start:end], pa.int32()),
-                _column(self._due[start:end], pa.float64()),
-                _column(self._sent[start:end], pa.float64()),
-                _column(self._replied[start:end], pa.float64()),
-                _column(self._statuses[start:end], pa.int16()),
-                _column(self._digests[start:end], pa.int64()),
-                _column(self._file_ids[start:end], pa.int64()),
-            )
-            served = words.take(_column(self._served[start:end], pa.int16()))
+            *numbers, served = (pa.array(column[start:end]) for column in self._columns)
             errors = pa.array([self._errors.get(row) for row in range(start, end)], pa.string())
             clock = pa.array([clock_error_s] * (end - start), pa.float32())
-            yield pa.RecordBatch.from_arrays([*numbers, served, errors, clock], schema=POLLS)
+            columns = [*numbers, words.take(served), errors, clock]
+            yield pa.RecordBatch.from_arrays(
+                [column.cast(kind) for column, kind in zip(columns, POLLS.types, strict=True)], schema=POLLS
+            )
 
-    def _times(self, poller: int, path_id: int, due_s: float, sent_s: float, ended_s: float) -> None:
+    def _add(self, *values: float) -> None:
+        for column, value in zip(self._columns, values, strict=True):
+            column.append(value)
         self.polls += 1
-        self._pollers.append(poller)
-        self._paths.append(path_id)
-        self._due.append(due_s)
-        self._sent.append(sent_s)
-        self._replied.append(ended_s)
-
-
-def _column(values: "array[int] | array[float]", kind: pa.DataType) -> pa.Array:
-    """Return an array of the same numbers, whose type has the same size."""
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])

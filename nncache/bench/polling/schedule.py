@@ -7,20 +7,18 @@ Source: Gil Tene, "How NOT to Measure Latency" (coordinated omission).
 """
 
 import asyncio
-import heapq
-from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from socket import SOCK_STREAM
 from typing import Any, Final
 
-from nncache.bench.polling.client import Client
+from nncache.bench.polling.client import Client, resolved
 from nncache.bench.polling.replies import Reply
 from nncache.bench.polling.rows import Rows
 from nncache.bench.shared.plan import Poller
 
 TICK_S: Final = 0.001
-"""Polls are sent in lots of a thousandth of a second; the event loop's own timers are no finer."""
+"""The event loop's timers are no finer, and may ring early by so much."""
 
 REST_S: Final = 0.25  # the longest time between two looks at what has timed out
 
@@ -71,7 +69,7 @@ class Schedule:
     """Runs all pollers of one process; all times are seconds on the clock that it is given.
 
     Invariants:
-        S1  Each turn that has polls left either awaits a reply or is in `_coming`, or both.
+        S1  Each turn that has polls left has a timer for the next one, or holds it until a reply has come.
         S2  `_running` counts the turns that await something or have a poll due before `_ends_s`.
     """
 
@@ -90,32 +88,24 @@ class Schedule:
         self._now = now
         self._rows = rows
         self._turns = [Turn(poller, requests, times.begins_s, period_s) for poller, requests in pollers]
-        self._coming: list[tuple[float, int, Turn]] = []  # a heap by due time
-        self._on_their_way: deque[tuple[float, Turn]] = deque()  # by the time they were sent
         self._running = 0
-        self._timer: asyncio.TimerHandle | None = None
-        self._wakes_s = 0.0
         self._finished = asyncio.Event()
         self._bug: BaseException | None = None  # the first that a callback of the event loop met
 
     async def run(self, server: tuple[str, int]) -> None:
         """Poll until the end and, for replies, a little longer. Polls due before now are left out."""
-        loop = asyncio.get_running_loop()
-        ((*_, address), *_) = await loop.getaddrinfo(*server, type=SOCK_STREAM)  # once, not for each poller
-        host, port = str(address[0]), int(address[1])
-        loop.set_exception_handler(self._take_bug)
+        address = await resolved(server)  # once, not for each poller
+        asyncio.get_running_loop().set_exception_handler(self._take_bug)
         async with asyncio.TaskGroup() as tasks:
             now_s = self._now()
             for turn in self._turns:
-                turn.client = Client((host, port), tasks, self._taker(turn))
+                turn.client = Client(address, tasks, self._taker(turn))
                 turn.skip_to(now_s)
-                if turn.next_s < self._ends_s:
-                    self._coming.append((turn.next_s, turn.poller.number, turn))
-            heapq.heapify(self._coming)
-            self._running = len(self._coming)
-            if self._running:
-                self._wake(now_s)
-                await self._wait()
+            self._running = sum(turn.next_s < self._ends_s for turn in self._turns)
+            for turn in self._turns:
+                self._go_on(turn)
+            while self._running and self._bug is None:
+                await self._look_after()
             for turn in self._turns:
                 turn.client.close()
         if self._bug is not None:
@@ -123,22 +113,22 @@ class Schedule:
 
     def stop(self) -> None:
         """Let no poll be due any more: `run` ends when those on their way have ended."""
-        self._wake(self._now())
         self._ends_s = self._now()
-        self._coming.clear()
         for turn in self._turns:
-            if not turn.awaits:
-                self._end(turn)
+            if not turn.awaits and turn.next_s >= self._ends_s:
+                self._end()
 
-    async def _wait(self) -> None:
-        try:
-            async with asyncio.timeout(self._ends_s + self._times.grace_s - self._now()):
+    async def _look_after(self) -> None:
+        """Wait a while for the end, then give up what has waited too long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REST_S):
                 await self._finished.wait()
-        except TimeoutError:
+        now_s, timeout_s = self._now(), self._times.timeout_s
+        for turn in self._turns:
+            if turn.awaits and now_s - turn.sent_s >= timeout_s:
+                turn.client.give_up(f"no reply within {timeout_s:g} s")
+        if self._running and now_s >= self._ends_s + self._times.grace_s:
             self._give_up()
-        finally:
-            if self._timer is not None:
-                self._timer.cancel()
 
     def _take_bug(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """End the run: what lost a callback would look like a server that does not answer."""
@@ -149,7 +139,6 @@ class Schedule:
 
     def _give_up(self) -> None:
         """Count what has not ended as failed."""
-        self._coming.clear()
         for turn in self._turns:
             turn.is_held = False
             if turn.awaits:
@@ -157,46 +146,26 @@ class Schedule:
             while turn.next_s < self._ends_s:
                 turn.advance()
                 self._rows.add_unsent(turn.poller.number, turn.path_id, turn.due_s, self._now())
+        self._running = 0
 
-    def _wake(self, now_s: float) -> None:
-        """Send what is due, look after what has waited too long, and wake again in time."""
-        coming = self._coming
-        while coming and coming[0][0] <= now_s:
-            turn = coming[0][2]
-            if turn.awaits:
-                turn.is_held = True
-                heapq.heappop(coming)
-            else:
-                self._send(turn)
-                if turn.next_s < self._ends_s:
-                    heapq.heapreplace(coming, (turn.next_s, turn.poller.number, turn))
-                else:
-                    heapq.heappop(coming)
-        while self._on_their_way:
-            sent_s, turn = self._on_their_way[0]
-            if turn.awaits and turn.sent_s == sent_s:
-                if now_s - sent_s < self._times.timeout_s:
-                    break
-                turn.client.give_up(f"no reply within {self._times.timeout_s:g} s")
-            self._on_their_way.popleft()
-        self._wake_at(min(coming[0][0], now_s + REST_S) if coming else now_s + REST_S)
-
-    def _wake_at(self, at_s: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._wakes_s = at_s
-        self._timer = asyncio.get_running_loop().call_later(max(at_s - self._now(), TICK_S), self._awake)
-
-    def _awake(self) -> None:
-        self._wake(self._now())
+    def _go_on(self, turn: Turn) -> None:
+        """Send a turn's next poll when it is due and, if the one before still awaits its reply, after that."""
+        if turn.next_s >= self._ends_s:
+            return
+        left_s = turn.next_s - self._now()
+        if left_s > 0:
+            asyncio.get_running_loop().call_later(max(left_s, TICK_S), self._go_on, turn)
+        elif turn.awaits:
+            turn.is_held = True
+        else:
+            self._send(turn)
 
     def _send(self, turn: Turn) -> None:
-        """Send a turn's next poll."""
         request = turn.advance()
-        turn.awaits = True
-        turn.sent_s = sent_s = self._now()
-        self._on_their_way.append((sent_s, turn))
+        turn.awaits, turn.is_held = True, False
+        turn.sent_s = self._now()
         turn.client.ask(request)
+        self._go_on(turn)
 
     def _taker(self, turn: Turn) -> Callable[[Reply | str], None]:
         """Return what takes the replies to a turn's polls."""
@@ -208,23 +177,13 @@ class Schedule:
             add = add_failure if isinstance(outcome, str) else add_reply
             add(number, turn.path_id, turn.due_s, turn.sent_s, now(), outcome)  # type: ignore[arg-type]  # as chosen
             if turn.is_held:
-                self._catch_up(turn)
+                self._send(turn)
             elif turn.next_s >= self._ends_s:
-                self._end(turn)
+                self._end()
 
         return take
 
-    def _catch_up(self, turn: Turn) -> None:
-        """Send the poll that waited for a reply."""
-        self._send(turn)
-        turn.is_held = turn.next_s < min(turn.sent_s, self._ends_s)  # due by now, too
-        if turn.sent_s <= turn.next_s < self._ends_s:
-            heapq.heappush(self._coming, (turn.next_s, turn.poller.number, turn))
-            if turn.next_s < self._wakes_s:
-                self._wake_at(turn.next_s)
-
-    def _end(self, turn: Turn) -> None:
-        assert not turn.is_held
+    def _end(self) -> None:
         self._running -= 1
         if self._running == 0:
             self._finished.set()

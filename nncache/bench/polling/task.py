@@ -7,7 +7,6 @@ uvloop, if that is there, a poll costs about half the CPU.
 import asyncio
 import gc
 import json
-import resource
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -16,13 +15,13 @@ from typing import Final
 
 import pyarrow as pa
 
+from nncache.bench.polling.client import allow_connections, request_of
 from nncache.bench.polling.clock import ClockOffset, boottime, endpoint, measure
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Schedule, Times
 from nncache.bench.polling.waiting import Waiting
-from nncache.bench.shared.plan import ROOT, Plan, Poller
+from nncache.bench.shared.plan import Plan, Poller
 from nncache.bench.shared.tables import POLLS
-from nncache.bench.shared.workload import Workload
 
 try:
     import uvloop
@@ -30,8 +29,6 @@ except ImportError:  # an executor may go without
     new_event_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
 else:
     new_event_loop = uvloop.new_event_loop
-
-SPARE_FILES: Final = 100  # open files that the process needs beside its pollers' connections
 
 HOST: Final = "host"
 """A column beside those of `POLLS`: a task's last row has its row of `HOSTS` there, as JSON, and nothing else."""
@@ -48,9 +45,7 @@ class TaskError(Exception):
 class Orders:
     """What all tasks of one mode are given."""
 
-    workload: Workload  # what is polled
-    seed: int  # of its plan
-    root: str = ROOT  # of its plan
+    plan: Plan  # what is polled
     tasks: int  # how many share the pollers; task n runs the pollers n, n + tasks, n + 2 tasks
     server: str  # that is polled, "host:port"
     clock: str  # the driver's, "host:port"
@@ -62,17 +57,13 @@ class Orders:
 
     def pollers(self, task: int) -> tuple[Poller, ...]:
         """Return the pollers of a task."""
-        plan = Plan(self.workload, self.seed, self.root)
-        return tuple(plan.poller(number) for number in range(task, self.workload.pollers, self.tasks))
+        numbers = range(task, self.plan.workload.pollers, self.tasks)
+        return tuple(self.plan.poller(number) for number in numbers)
 
     def requests(self, poller: Poller) -> tuple[bytes, ...]:
         """Return what a poller sends, for each of its paths."""
-        plan = Plan(self.workload, self.seed, self.root)
-        return tuple(
-            f"GET /webhdfs/v1{plan.path(path_id)}?op=GETFILESTATUS&user.name={poller.caller} HTTP/1.1\r\n"
-            f"Host: {self.server}\r\nAccept: */*\r\n\r\n".encode("ascii")
-            for path_id in poller.path_ids
-        )
+        paths = map(self.plan.path, poller.path_ids)
+        return tuple(request_of(path, self.server, user=poller.caller) for path in paths)
 
 
 def make_task(orders: Orders) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -90,11 +81,12 @@ def run(orders: Orders, task: int) -> Iterator[pa.RecordBatch]:
     """Poll until the end, then yield what was seen, with the columns of `SEEN`.
 
     Raises:
-        TaskError: the host allows too few open files, or the measured time has begun already.
+        OSError: the host allows too few open files.
+        TaskError: the measured time has begun already.
         ClockError: the driver's clock can't be reached.
     """
     pollers = orders.pollers(task)
-    allow_files(len(pollers) + SPARE_FILES)
+    allow_connections(len(pollers))
     offset = measure(orders.clock)
     gc.collect()
     gc.freeze()  # what lives as long as the task need not be looked through in the middle of it
@@ -108,21 +100,6 @@ def run(orders: Orders, task: int) -> Iterator[pa.RecordBatch]:
         host = pa.nulls(batch.num_rows, pa.string())
         yield pa.RecordBatch.from_arrays([*batch.columns, host], schema=SEEN)
     yield _host_row(task, len(pollers), offset, cpu_s)
-
-
-def allow_files(count: int) -> None:
-    """Raise this process's limit of open files as far as it may.
-
-    Raises:
-        TaskError: that is not far enough.
-    """
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < count:
-        raise TaskError(
-            f"{socket.gethostname()} allows a process {hard} open files, but {count} are needed: raise the hard limit "
-            "(ulimit -Hn) or run more tasks"
-        )
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def _poll(
@@ -141,7 +118,7 @@ async def _poll(
     if orders.is_waiting:
         schedule = Waiting(asking, times, now=now, rows=rows)
     else:
-        schedule = Schedule(asking, orders.workload.period_s, times, now=now, rows=rows)
+        schedule = Schedule(asking, orders.plan.workload.period_s, times, now=now, rows=rows)
     if now() > 0:
         raise TaskError(
             f"task {task} was ready {now():.1f} s after the measured time had begun: begin later, or warm up longer"

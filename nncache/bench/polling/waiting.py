@@ -10,10 +10,9 @@ due, and sent, when it was answered. A 304 says what the answer before it said.
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from socket import SOCK_STREAM
 from typing import Final
 
-from nncache.bench.polling.client import Client
+from nncache.bench.polling.client import Client, resolved
 from nncache.bench.polling.replies import Reply
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
@@ -63,14 +62,12 @@ class Waiting:
 
     async def run(self, server: tuple[str, int]) -> None:
         """Wait again and again until the end; what is on its way then is left."""
-        loop = asyncio.get_running_loop()
-        ((*_, address), *_) = await loop.getaddrinfo(*server, type=SOCK_STREAM)
-        host, port = str(address[0]), int(address[1])
+        address = await resolved(server)
         async with asyncio.TaskGroup() as tasks:
             waiters = list[_Waiter]()
             for poller, (request, *_) in self._pollers:
                 waiter = _Waiter(poller, request.removesuffix(b"\r\n"))
-                waiter.client = Client((host, port), tasks, self._taker(waiter))
+                waiter.client = Client(address, tasks, self._taker(waiter))
                 waiters.append(waiter)
                 self._ask_at(waiter, max(self._now(), self._times.begins_s + poller.phase_s))
             await asyncio.sleep(self._times.ends_s - self._now())

@@ -3,7 +3,7 @@
 import io
 import math
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,10 +26,9 @@ from nncache.bench.report.savings import (
     own_calls,
     polls_asked_per_s,
     savings,
-    share_of_calls_saved,
-    share_of_cpu_saved,
+    share_saved,
 )
-from nncache.bench.shared.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
+from nncache.bench.shared.figures import ModeFigures, RunFigures, RunInfo
 
 STYLE: Final = str(Path(__file__).with_name("charts.mplstyle"))
 
@@ -77,10 +76,11 @@ _LAST: Final = 0.999  # what lies beyond is a poll or two of a short run, and no
 
 
 @rc_context(fname=STYLE)
-def main_chart(info: RunInfo, modes: Modes) -> Figure:
+def main_chart(run: RunFigures) -> Figure:
     """Return what reaches the NameNode, its CPU, and how late changes are seen, with the finding as its title."""
+    info, modes = run.info, run.modes
     rows = max(2, len(modes))
-    figure = figure_of(info, modes, load(info, modes), 7.2 + 1.75 * rows, ways(info, modes))
+    figure = figure_of(run, load(info, modes), 7.2 + 1.75 * rows, ways(info, modes))
     calls, cpu_of, late = figure.subplots(3, height_ratios=(rows, rows, 3.2))
     calls.set_title("How many calls the NameNode answers", size=16)
     cpu_of.set_title("How much CPU that takes", size=16)
@@ -92,19 +92,16 @@ def main_chart(info: RunInfo, modes: Modes) -> Figure:
 
 
 @rc_context(fname=STYLE)
-def savings_chart(info: RunInfo, modes: Modes, also: tuple[AtPeriod, ...]) -> Figure:
+def savings_chart(run: RunFigures) -> Figure:
     """Return the share of calls and CPU that each cache saves the NameNode, by poll period."""
-    rows = [row for row in savings(modes, info, also) if not math.isnan(row.share_of_all)]
+    rows = [row for row in savings(run.modes, run.info, run.also) if not math.isnan(row.share_of_all)]
     title = "What a cache saves the NameNode, by how often each path is polled"
-    figure = figure_of(info, modes, title, 3.4 + 1.15 * max(1, len(rows)), SAVED)
+    figure = figure_of(run, title, 3.4 + 1.15 * max(1, len(rows)), SAVED)
     _draw_savings(figure.subplots(), rows)
     return figure
 
 
-CHARTS: Final[dict[str, Callable[[RunInfo, Modes, tuple[AtPeriod, ...]], Figure]]] = {
-    "main": lambda info, modes, _: main_chart(info, modes),
-    "savings": savings_chart,
-}
+CHARTS: Final[Mapping[str, Callable[[RunFigures], Figure]]] = {"main": main_chart, "savings": savings_chart}
 """By the name of their file."""
 
 
@@ -116,9 +113,9 @@ def _draw_lateness(axes: Axes, info: RunInfo, modes: list[ModeFigures]) -> None:
     for above, mode in enumerate(modes):
         p50, p99 = duration(mode.lateness_s.p50), duration(mode.lateness_s.p99)
         label = f"\np50 {p50}, p99 {p99}\n{counted(mode.wrong_count, 'wrong answer')}"
-        _plot(axes, mode, list(_curve(mode.lateness_s)), len(modes) - above, label)
+        _plot(axes, mode, mode.lateness_s.cdf, len(modes) - above, label)
     axes.axvline(info.period_s, label=f"poll period {info.period_s:,g} s", **ASKED)
-    seen = [value for mode in modes for value, share in _curve(mode.lateness_s) if share <= _LAST]
+    seen = [value for mode in modes for value, share in mode.lateness_s.cdf if share <= _LAST]
     axes.set(ylim=(0, 1.005), xlim=(0, 1.05 * max([*seen, info.period_s])))
     axes.set_ylabel("share of pollers that have seen it")
     axes.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
@@ -127,16 +124,12 @@ def _draw_lateness(axes: Axes, info: RunInfo, modes: list[ModeFigures]) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), labelspacing=0.8)
 
 
-def _plot(axes: Axes, mode: ModeFigures, curve: list[tuple[float, float]], below: int, label: str) -> None:
+def _plot(
+    axes: Axes, mode: ModeFigures, curve: Sequence[tuple[float, float]], below: int, label: str
+) -> None:
     """Draw a curve; what lies below others is broader, so that all are seen."""
     style: dict[str, Any] = {"color": colour(mode), "linewidth": 2.5 * below}
     axes.plot(*zip(*curve, strict=True), label=f"{plain(mode.mode)}{label}", **style)
-
-
-def _curve(times: Quantiles) -> tuple[tuple[float, float], ...]:
-    """Return (value, share of all that are at most that); if only quantiles are known, those."""
-    few = ((times.p50, 0.5), (times.p90, 0.9), (times.p99, 0.99), (times.p999, 0.999), (times.max, 1.0))
-    return times.cdf or few
 
 
 def _draw_calls(axes: Axes, info: RunInfo, modes: Modes) -> None:
@@ -156,7 +149,7 @@ def _draw_calls(axes: Axes, info: RunInfo, modes: Modes) -> None:
         rates = {name: ratio(calls, mode.duration_s) for name, calls in own_calls(mode).items() if calls}
         below = " + ".join(f"{number(rate)} {plain(name)}" for name, rate in rates.items())
         _bars(axes, place, mode, dict(zip(SHADES, parts, strict=True)))
-        head = _head(total, share_of_calls_saved(mode, modes))
+        head = _head(total, share_saved(all_calls_per_s, mode, modes))
         _texts(axes, place, mode, head, below if len(rates) > 1 else "")
     lines = [axes.axvline(asked, label=f"{number(asked)} polls/s\nasked for", **ASKED)] if asked > 0 else []
     axes.set(ylim=(len(modes) - 0.45, -0.55), yticks=[])
@@ -177,7 +170,7 @@ def _draw_cpu(axes: Axes, modes: Modes) -> None:
     for place, (mode, used, more) in enumerate(zip(known, own, before, strict=True)):
         names = ", ".join(f"{number(100 * value)} % {plain(name)}" for name, value in more.items())
         _bars(axes, place, mode, {1.0: used, 0.4: math.fsum(more.values())})
-        total = _head(f"{number(100 * used)} % of a core", share_of_cpu_saved(mode, known))
+        total = _head(f"{number(100 * used)} % of a core", share_saved(cores, mode, known))
         _texts(axes, place, mode, total, f"before it: {names}" if names else "")
     axes.set(ylim=(len(known) - 0.45, -0.55), yticks=[])
     legend_of(axes, _OF_SERVERS)
@@ -245,13 +238,13 @@ def _named(row: Saving) -> str:
 # ---- what all charts have in common ----------------------------------------------------------------------------------
 
 
-def figure_of(info: RunInfo, modes: Modes, title: str, height: float, caption: str = "") -> Figure:
+def figure_of(run: RunFigures, title: str, height: float, caption: str) -> Figure:
     """Return a figure with its title, and below it a caption, which run it is of, and whether it was too slow."""
     figure = Figure(figsize=(12, height))
     kept_together = plain(title, 240).replace(" %", "\N{NO-BREAK SPACE}%")
     lines = textwrap.wrap(kept_together, 65, max_lines=4, placeholder=" …")
     figure.suptitle("\n".join(lines), x=0.01, ha="left")
-    late = schedule(modes)
+    info, late = run.info, schedule(run.modes)
     parts = [f"workload {plain(workload_name(info), 50)}", f"seed {info.seed}", plain(info.date, 30)]
     footer = textwrap.wrap(plain(caption, 600), 115)
     footer.append(" · ".join([*parts, plain(late, 80)] if late else parts))

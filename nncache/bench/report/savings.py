@@ -89,19 +89,12 @@ def cores(mode: ModeFigures, process: str = "namenode") -> float:
     return ratio(mode.cpu_s.get(process), mode.duration_s)
 
 
-def share_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
-    """Return the share of the direct getFileInfo calls that `mode` saves; NaN for `direct`, or without it."""
-    return _share_saved(calls_per_s, mode, modes)
-
-
-def share_of_calls_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
-    """Return the same of all calls."""
-    return _share_saved(all_calls_per_s, mode, modes)
-
-
-def share_of_cpu_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
-    """Return the same of the NameNode's CPU."""
-    return _share_saved(cores, mode, modes)
+def share_saved(
+    measure: Callable[[ModeFigures], float], mode: ModeFigures, modes: tuple[ModeFigures, ...]
+) -> float:
+    """Return the share that `mode` saves of what `measure` finds of `direct`; NaN for `direct`, or without it."""
+    direct = next((measure(each) for each in modes if each.mode == "direct"), math.nan)
+    return math.nan if mode.mode in {"direct", UNPOLLED} else 1 - ratio(measure(mode), direct)
 
 
 def cores_for_polls(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
@@ -111,14 +104,7 @@ def cores_for_polls(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
 
 def share_of_poll_cpu_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
     """Return the share that `mode` saves of the NameNode's CPU for polls; NaN if that is not known."""
-    return _share_saved(lambda each: cores_for_polls(each, modes), mode, modes)
-
-
-def _share_saved(
-    measure: Callable[[ModeFigures], float], mode: ModeFigures, modes: tuple[ModeFigures, ...]
-) -> float:
-    direct = next((measure(each) for each in modes if each.mode == "direct"), math.nan)
-    return math.nan if mode.mode in {"direct", UNPOLLED} else 1 - ratio(measure(mode), direct)
+    return share_saved(lambda each: cores_for_polls(each, modes), mode, modes)
 
 
 def polls_asked_per_s(info: RunInfo, period_s: float) -> float:

@@ -11,37 +11,12 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 from nncache.auditing.audit_judge import AUDIT_OUTCOMES
-from nncache.bench.report.finding import (
-    OTHERS,
-    SAVED,
-    freshness,
-    late_periods,
-    load,
-    meanwhile,
-    pollers_of,
-    schedule,
-    verdict,
-    ways,
-    workload_name,
-)
+from nncache.bench.report import finding, savings
 from nncache.bench.report.rounding import NONE, duration, number, percent, ratio
-from nncache.bench.report.savings import (
-    FORMULA,
-    all_calls_per_s,
-    calls_per_s,
-    cores,
-    cores_for_polls,
-    savings,
-    share_of_calls_saved,
-    share_of_cpu_saved,
-    share_of_poll_cpu_saved,
-    share_saved,
-)
 from nncache.bench.shared.driver import Figure
-from nncache.bench.shared.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
+from nncache.bench.shared.figures import Quantiles, RunFigures
 
 WIDTH: Final = 120  # columns of a terminal
-MOST_WRONG: Final = 100  # wrong answers that are listed for each mode
 
 PROOF: Final = "miss; no-grant"
 """The reply to a caller whose right to see the path had to be proven first, by a call of its own."""
@@ -59,47 +34,25 @@ def markdown(value: object) -> Markup:
     return value if isinstance(value, Markup) else Markup(_printable(str(value)).translate(_ESCAPES))  # noqa: S704 - escaped
 
 
-def as_text(
-    info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Figure, ...], also: tuple[AtPeriod, ...] = ()
-) -> str:
+def as_text(run: RunFigures, checks: tuple[Figure, ...]) -> str:
     """Return figures, savings and checks for a terminal, no wider than `WIDTH`, with a line feed at the end."""
     file = io.StringIO()
-    source = as_markdown(info, modes, checks, also, is_brief=True)
+    source = as_markdown(run, checks, is_brief=True)
     Console(file=file, width=WIDTH, color_system=None).print(Markdown(source, hyperlinks=False))
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
-def as_markdown(
-    info: RunInfo,
-    modes: tuple[ModeFigures, ...],
-    checks: tuple[Figure, ...],
-    also: tuple[AtPeriod, ...] = (),
-    *,
-    is_brief: bool = False,
-) -> str:
+def as_markdown(run: RunFigures, checks: tuple[Figure, ...], *, is_brief: bool = False) -> str:
     """Return the whole report (report.md.j2); a brief one ends after the checks, and has no charts."""
     return _TEMPLATES.get_template("report.md.j2").render(
-        info=info,
-        name=workload_name(info),
-        names=lambda table: sorted({name for mode in modes for name in getattr(mode, table)}),
-        modes=modes,
-        pollers=pollers_of(info),
-        finding=load(info, modes),
-        ways=ways(info, modes),
-        saved=SAVED,
-        about_others=OTHERS,
-        freshness=freshness(modes),
-        schedule=schedule(modes),
-        verdict=verdict(modes),
-        meanwhile=meanwhile(modes),
-        savings=savings(modes, info, also),
-        notes=(FORMULA, *late_periods(also)),
+        info=run.info,
+        modes=run.modes,
+        also=run.also,
         checks=checks,
-        missed=sum(not check.is_met for check in checks),
-        wrong=[(mode, answer) for mode in modes for answer in mode.wrong[:MOST_WRONG]],
-        wrong_count=sum(mode.wrong_count for mode in modes),
-        command=[Markup(_printable(line)) for line in info.command.splitlines()],  # noqa: S704 - set as code
-        files=[Markup(f"{quote(mode.mode, safe='')}/{table}.parquet") for mode in modes for table in TABLES],  # noqa: S704 - quoted
+        names=lambda table: sorted({name for mode in run.modes for name in getattr(mode, table)}),
+        wrong=[(mode, answer) for mode in run.modes for answer in mode.wrong],
+        command=[Markup(_printable(line)) for line in run.info.command.splitlines()],  # noqa: S704 - set as code
+        files=[Markup(f"{quote(each.mode, safe='')}/{it}.parquet") for each in run.modes for it in TABLES],  # noqa: S704 - quoted
         is_brief=is_brief,
     )
 
@@ -134,15 +87,5 @@ _TEMPLATES.filters.update(
     number=number, percent=percent, duration=duration, count=_count, ms=_ms, alarm=_alarm
 )
 _TEMPLATES.globals.update(
-    ratio=ratio,
-    calls_per_s=calls_per_s,
-    all_calls_per_s=all_calls_per_s,
-    cores=cores,
-    cores_for_polls=cores_for_polls,
-    share_saved=share_saved,
-    share_of_calls_saved=share_of_calls_saved,
-    share_of_cpu_saved=share_of_cpu_saved,
-    share_of_poll_cpu_saved=share_of_poll_cpu_saved,
-    proof=PROOF,
-    audit_outcomes=AUDIT_OUTCOMES,
+    finding=finding, savings=savings, ratio=ratio, proof=PROOF, audit_outcomes=AUDIT_OUTCOMES
 )

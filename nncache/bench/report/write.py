@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,36 +13,21 @@ from nncache.bench.report.charts import CHARTS, as_png
 from nncache.bench.report.finding import workload_name
 from nncache.bench.report.table import as_markdown
 from nncache.bench.shared.driver import Figure
-from nncache.bench.shared.figures import AtPeriod, ModeFigures, RunInfo
+from nncache.bench.shared.figures import RunFigures
 
 FIGURES: Final = "figures.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The content of `FIGURES`."""
-
-    info: RunInfo
-    modes: tuple[ModeFigures, ...]
-    also: tuple[AtPeriod, ...] = ()
-
-
-def write_report(
-    directory: Path,
-    info: RunInfo,
-    modes: tuple[ModeFigures, ...],
-    checks: tuple[Figure, ...],
-    also: tuple[AtPeriod, ...] = (),
-) -> None:
+def write_report(directory: Path, run: RunFigures, checks: tuple[Figure, ...]) -> None:
     """Write charts, page, README.md and figures.json into the directory, which is made if it is missing."""
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / FIGURES).write_bytes(msgspec.json.encode(Kept(info, modes, also)) + b"\n")
-    charts = {name: as_png(draw(info, modes, also)) for name, draw in CHARTS.items()}
+    (directory / FIGURES).write_bytes(msgspec.json.encode(run) + b"\n")
+    charts = {name: as_png(draw(run)) for name, draw in CHARTS.items()}
     for name, png in charts.items():
         (directory / f"{name}.png").write_bytes(png)
-    readme = as_markdown(info, modes, checks, also)
+    readme = as_markdown(run, checks)
     (directory / "README.md").write_text(readme, encoding="utf-8")
-    html = page(f"{workload_name(info)}, {info.date}", readme, charts)
+    html = page(f"{workload_name(run.info)}, {run.info.date}", readme, charts)
     (directory / "report.html").write_text(html, encoding="utf-8")
 
 

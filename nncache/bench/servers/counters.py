@@ -2,6 +2,7 @@
 
 import json
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,7 +10,10 @@ from typing import Any, Final
 
 import psutil
 
-_TIMEOUT_S: Final = 60.0  # a NameNode that is overloaded is slow to say so
+TIMEOUT_S: Final = 60.0
+"""For a page: a NameNode that is overloaded is slow, and a proxy's waits behind some laps round all connections."""
+_NAMENODE_ACTIVITY: Final = "Hadoop:service=NameNode,name=NameNodeActivity"
+_RPC_ACTIVITY: Final = "Hadoop:service=NameNode,name=RpcDetailedActivityForPort"
 _RPC_METHODS: Final = {
     "IsFileClosedNumOps": "isFileClosed",
     "GetEditsFromTxidNumOps": "upkeep:getEditsFromTxid",
@@ -22,23 +26,18 @@ _ACTIVITY: Final = {"FileInfoOps": "getFileInfo", "GetListingOps": "upkeep:getLi
 """Of NameNodeActivity (Hadoop 3.5.0, NameNodeMetrics); WebHDFS calls are counted like RPC calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """What has been counted so far: by (source, name, unit)."""
+Sample = dict[tuple[str, str, str], float]  # what has been counted so far: by (source, name, unit)
 
-    values: Mapping[tuple[str, str, str], float]
 
-    def since(self, before: "Sample") -> list[dict[str, object]]:
-        """Return the rows of the table `counters`: what was added since; of memory, what there is."""
-        return [
-            {
-                "source": source,
-                "name": name,
-                "value": value if unit == "bytes" else value - before.values.get((source, name, unit), 0.0),
-                "unit": unit,
-            }
-            for (source, name, unit), value in sorted(self.values.items())
-        ]
+def added(before: Sample, after: Sample) -> list[dict[str, object]]:
+    """Return the rows of the table `counters`: what was added between two samples; of memory, what there is."""
+    since = (
+        (key, value if key[2] == "bytes" else value - before.get(key, 0.0)) for key, value in after.items()
+    )
+    return [
+        {"source": source, "name": name, "value": value, "unit": unit}
+        for (source, name, unit), value in sorted(since)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class NameNodeAt:
     http: str  # "host:port" of its WebHDFS and JMX
     superuser: str  # may change all files
     pid: int | None = None  # its process, if it is one of this host; else what it says of itself counts
-    rpc: str | None = None  # "host:port" of its RPC server; None if that is not known
+    rpc: str = ""  # "host:port" of its RPC server; empty if that is not known
 
 
 def sample(
@@ -58,10 +57,8 @@ def sample(
 
     `upkeep` returns the calls to the NameNode that it does not count itself, by name: probes over JMX.
     """
-    values: dict[tuple[str, str, str], float] = {}
-    said = beans(namenode.http, "Hadoop:service=NameNode,name=*")
-    for name, calls in {**_calls(said), **upkeep()}.items():
-        values["namenode", name, "calls"] = calls
+    calls = {**calls_of(namenode.http), **upkeep()}
+    values: Sample = {("namenode", name, "calls"): count for name, count in calls.items()}
     for source, pid in processes.items():
         values[source, "cpu", "s"], values[source, "resident", "bytes"] = use_of(pid)
     if namenode.pid is not None:
@@ -69,7 +66,7 @@ def sample(
     else:
         (system,) = beans(namenode.http, "java.lang:type=OperatingSystem")
         values["namenode", "cpu", "s"] = system["ProcessCpuTime"] / 1e9
-    return Sample(values)
+    return values
 
 
 def use_of(pid: int) -> tuple[float, int]:
@@ -88,22 +85,35 @@ def _own_use_of(process: psutil.Process) -> tuple[float, int]:
     return times.user + times.system, process.memory_info().rss
 
 
-def _calls(said: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Return how often the NameNode was called, by name."""
-    calls: dict[str, float] = {}
+def calls_of(http: str) -> dict[str, float]:
+    """Return how often a NameNode was called, by name."""
+    said = beans(http, "Hadoop:service=NameNode,name=*")
+    rpc, activity = _rpc_calls(said), (bean for bean in said if bean["name"] == _NAMENODE_ACTIVITY)
+    calls = {name: float(rpc[key]) for key, name in _RPC_METHODS.items() if key in rpc}
+    return calls | {name: float(bean[key]) for bean in activity for key, name in _ACTIVITY.items()}
+
+
+def _rpc_calls(said: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    calls: Counter[str] = Counter()
     for bean in said:
-        if bean["name"] == "Hadoop:service=NameNode,name=NameNodeActivity":
-            calls |= {name: float(bean[key]) for key, name in _ACTIVITY.items()}
-        elif bean["name"].startswith("Hadoop:service=NameNode,name=RpcDetailedActivityForPort"):
-            for key, name in _RPC_METHODS.items():
-                calls[name] = calls.get(name, 0.0) + float(bean.get(key, 0.0))
+        if bean["name"].startswith(_RPC_ACTIVITY):
+            for name, count in bean.items():
+                if name.endswith("NumOps") and not name.startswith(
+                    "Overall"
+                ):  # the same calls, timed otherwise
+                    calls[name] += int(count)
     return calls
+
+
+def page_of(address: str, path: str) -> str:
+    """Return a page of a server, which is slow if it has much to do."""
+    with urllib.request.urlopen(f"http://{address}{path}", timeout=TIMEOUT_S) as reply:
+        return str(reply.read().decode())
 
 
 def beans(http: str, query: str) -> list[dict[str, Any]]:
     """Return what a NameNode says of itself over JMX."""
-    with urllib.request.urlopen(f"http://{http}/jmx?qry={query}", timeout=_TIMEOUT_S) as reply:
-        found: list[dict[str, Any]] = json.load(reply)["beans"]
+    found: list[dict[str, Any]] = json.loads(page_of(http, f"/jmx?qry={query}"))["beans"]
     return found
 
 
@@ -115,11 +125,10 @@ def file_calls(http: str) -> int:
 
     A listing of many directories is one; reading attributes does not count.
     """
-    (activity,) = beans(http, "Hadoop:service=NameNode,name=NameNodeActivity")
+    (activity,) = beans(http, _NAMENODE_ACTIVITY)
     return int(activity["TotalFileOps"])
 
 
-def attribute_calls(http: str) -> int:
-    """Return how often it was asked for extended attributes over RPC, at any port (GetXAttrsNumOps)."""
-    ports = beans(http, "Hadoop:service=NameNode,name=RpcDetailedActivityForPort*")
-    return sum(int(bean.get("GetXAttrsNumOps", 0)) for bean in ports)
+def rpc_calls(http: str) -> Counter[str]:
+    """Return how often each of its methods was called over RPC, at any port (RpcDetailedMetrics: GetXAttrsNumOps)."""
+    return _rpc_calls(beans(http, f"{_RPC_ACTIVITY}*"))

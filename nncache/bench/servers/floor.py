@@ -1,22 +1,25 @@
 """The least that Python can do: one answer for one head, by a dict, on uvloop.
 
-    python -m nncache.bench.servers.floor HOST PORT NAMENODE
+    python -m nncache.bench.servers.floor ADDRESS NAMENODE
 
 Asks the NameNode once for each head that it has not seen, and keeps the reply for ever.
 """
 
 import asyncio
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final, cast
 
 import uvloop
 
-from nncache.bench.servers.running import Progress, Running, page_of, server
+from nncache.bench.polling.clock import endpoint
+from nncache.bench.servers.counters import page_of
+from nncache.bench.servers.running import Progress, Running, server
+from nncache.testbed.asker import Asker
 
 _PROGRESS: Final = "/progress"
 _PROGRESS_START: Final = f"GET {_PROGRESS} ".encode()
@@ -26,7 +29,7 @@ _PROGRESS_START: Final = f"GET {_PROGRESS} ".encode()
 class State:
     """What all connections share: replies by their heads, and counts."""
 
-    namenode: tuple[str, int]
+    namenode: str
     known: dict[bytes, bytes] = field(default_factory=dict)
     answered: int = 0
     connections: int = 0
@@ -64,24 +67,25 @@ class Floor(asyncio.Protocol):
         self._transport.write(state.known.get(data) or state.reply(data))
 
 
-def ask(head: bytes, namenode: tuple[str, int]) -> bytes:
+def ask(head: bytes, namenode: str) -> bytes:
     """Return the NameNode's reply with a length, in place of chunks or of an end of the connection (Hadoop 3.4.1)."""
-    with socket.create_connection(namenode) as sock, sock.makefile("rb") as reader:
-        sock.sendall(head.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
-        start, _, body = reader.read().partition(b"\r\n\r\n")
-    fields = [line for line in start.split(b"\r\n") if not line.lower().startswith(b"connection")]
-    if b"transfer-encoding: chunked" in map(bytes.lower, fields):
-        body = body.split(b"\r\n")[1]  # it is one chunk
-    framing = b"transfer-encoding", b"content-length"
-    kept = [line for line in fields if not line.lower().startswith(framing)]
-    return b"\r\n".join((*kept, b"Content-Length: %d" % len(body))) + b"\r\n\r\n" + body
+    with Asker(namenode) as asker:
+        reply = asker.ask("GET", head.split(b" ", 2)[1].decode())
+    framing = "connection", "content-length", "transfer-encoding"
+    kept = [f"{name}: {value}" for name, value in reply.headers if name.lower() not in framing]
+    lines = (
+        f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}",
+        *kept,
+        f"Content-Length: {len(reply.body)}",
+    )
+    return "\r\n".join((*lines, "", "")).encode("latin-1") + reply.body
 
 
-async def serve(host: str, port: int, namenode: tuple[str, int]) -> None:
+async def serve(address: str, namenode: str) -> None:
     """Serve for ever."""
     state = State(namenode)
     loop = asyncio.get_running_loop()
-    listener = await loop.create_server(lambda: Floor(state), host, port, backlog=4096)
+    listener = await loop.create_server(lambda: Floor(state), *endpoint(address), backlog=4096)
     await listener.serve_forever()
 
 
@@ -90,8 +94,7 @@ def floor(namenode: str) -> Iterator[Running]:
     """Run it before a NameNode ("host:port"), in a process of its own."""
 
     def command(_place: Path, address: str) -> tuple[str, ...]:
-        host, _, port = address.rpartition(":")
-        return sys.executable, "-m", "nncache.bench.servers.floor", host, port, namenode
+        return sys.executable, "-m", "nncache.bench.servers.floor", address, namenode
 
     with server("floor", command) as running:
         yield replace(running, progress=lambda: _progress(running.address))
@@ -103,5 +106,4 @@ def _progress(address: str) -> Progress:
 
 
 if __name__ == "__main__":
-    namenode_host, _, namenode_port = sys.argv[3].rpartition(":")
-    uvloop.run(serve(sys.argv[1], int(sys.argv[2]), (namenode_host, int(namenode_port))))
+    uvloop.run(serve(*sys.argv[1:]))

@@ -1,22 +1,19 @@
 """nncache as its operators run it: filters, publisher and proxy, each a process."""
 
 import asyncio
-import json
-import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from nncache.auditing.audit_judge import AuditOutcome
-from nncache.bench.servers.running import PAGE_TIMEOUT_S, Progress, Running
-from nncache.bench.shared.driver import at_once, hdfs_of
+from nncache.bench.servers.counters import TIMEOUT_S
+from nncache.bench.servers.running import Progress, Running
+from nncache.bench.shared.driver import add_filters
 from nncache.client.connecting import connect
 from nncache.invalidation.filters.definition import Filter
-from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster, NameNode
 from nncache.testbed.daemon import Daemon, Proxy, Publisher
 
@@ -52,24 +49,25 @@ def nncache(
         daemons: dict[str, Daemon] = {}
         place: dict[str, str] = {}  # of the service registry
         if channel is Channel.ZOOKEEPER:
-            assert cluster.zookeeper is not None, "a cluster with ZooKeeper is needed"
             name = uuid.uuid4().hex[:12]
             filters_path = f"/filters-{name}"
             place = {"zookeeper": cluster.zookeeper.address, "registry_root": f"/registry-{name}"}
             common += ["--zookeeper", cluster.zookeeper.address, "--zookeeper-root", f"/inotify-{name}"]
-            asyncio.run(_add_filters(cluster, filters_path, globs))
+            names = (f"f{number:05}" for number in range(len(globs)))
+            filters = (Filter(*each, cluster.superuser) for each in zip(names, globs, strict=True))
+            asyncio.run(add_filters(cluster, filters_path, filters))
             publisher = running.enter_context(
                 Publisher(*common, "--filters-path", filters_path, *edits_flags)
             )
             publisher.await_publishing()
             daemons["publisher"] = publisher
         else:
-            folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="nncache-bench-")))
-            settings = (
-                f'channel = "direct"\nglob = {json.dumps(list(globs))}\n'  # JSON's strings are TOML's, too
-            )
-            (folder / "proxy.toml").write_text(settings, encoding="utf-8")
-            common += ["--config", str(folder / "proxy.toml"), *edits_flags]
+            common += [
+                *(word for glob in globs for word in ("--glob", glob)),
+                "--channel",
+                "direct",
+                *edits_flags,
+            ]
         registering = ("--registry", "--registry-root", place["registry_root"]) if place else ()
         proxy = running.enter_context(Proxy(*common, *registering, *proxy_flags))
         proxy.await_gate()
@@ -83,9 +81,8 @@ def nncache(
             address=_registered(place) if place else proxy.address,
             processes={source: daemon.process.running_pid for source, daemon in daemons.items()},
             upkeep=lambda: _probes(daemons, cluster.namenodes[0]),
-            progress=lambda: _progress(proxy.metrics(PAGE_TIMEOUT_S)),
-            audited=lambda: audited(proxy.metrics(PAGE_TIMEOUT_S)),
-            metrics=lambda: proxy.metrics(PAGE_TIMEOUT_S),
+            progress=lambda: _progress(proxy.metrics(TIMEOUT_S)),
+            metrics=lambda: proxy.metrics(TIMEOUT_S),
         )
 
 
@@ -93,13 +90,6 @@ def _registered(place: Mapping[str, str]) -> str:
     """Return the address of the proxy that has registered, as any client finds it."""
     with connect(**place) as proxies:
         return urlsplit(proxies.url()).netloc
-
-
-async def _add_filters(cluster: Cluster, path: str, globs: Sequence[str]) -> None:
-    async with hdfs_of(cluster) as hdfs:
-        store = FilterStore(hdfs, path)
-        filters = (Filter(f"f{number:05}", glob, cluster.superuser) for number, glob in enumerate(globs))
-        await at_once(store.add(each) for each in filters)
 
 
 def _progress(metrics: Mapping[str, float]) -> Progress:
@@ -116,5 +106,6 @@ def _probes(daemons: Mapping[str, Daemon], namenode: NameNode) -> dict[str, floa
 
 
 def audited(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Return how many answers a proxy has compared with the NameNode's own, by outcome, from its metrics."""
-    return {str(each): metrics[f'nncache_audit_total{{outcome="{each}"}}'] for each in AuditOutcome}
+    """Return how many answers it has compared with the NameNode's own, by outcome; empty for a server that does not."""
+    names = {str(each): f'nncache_audit_total{{outcome="{each}"}}' for each in AuditOutcome}
+    return {outcome: metrics[name] for outcome, name in names.items() if name in metrics}

@@ -1,42 +1,24 @@
 """A server that is loaded, as long as it runs, and what it has answered so far by its own count."""
 
-import http.client
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
+from nncache.bench.servers.counters import use_of
 from nncache.testbed.daemon import Program
 from nncache.testbed.ports import PortLease
 from nncache.testbed.readiness import accepts
-
-PAGE_TIMEOUT_S: Final = 60.0
-"""For the page that says it: under load it waits behind some laps round all connections."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
     """One look at a server."""
 
-    answered: int  # requests since its start; of nncache those from memory alone
-    connections: int  # that are open
+    answered: int = 0  # requests since its start; of nncache those from memory alone
+    connections: int = 0  # that are open
     entries: int = 0  # replies that it holds; 0 where it does not say
-
-
-def page_of(address: str, path: str) -> str:
-    """Return the page that says it."""
-    connection = http.client.HTTPConnection(address, timeout=PAGE_TIMEOUT_S)
-    try:
-        connection.request("GET", path)
-        return connection.getresponse().read().decode()
-    finally:
-        connection.close()
-
-
-def _none() -> Mapping[str, float]:
-    return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,15 +30,19 @@ class Running:
     processes: Mapping[str, int] = field(default_factory=dict)
     # calls that it makes to the NameNode without any poll and that the NameNode does not count, by name
     # ("upkeep:..."); so far, since it began
-    upkeep: Callable[[], Mapping[str, float]] = _none
-    # looks at what it has answered; None if it does not count that
-    progress: Callable[[], Progress] | None = None
-    # answers from memory that it compared with the NameNode's own since it began, by outcome
-    # (`nncache.auditing.audit_judge`); empty for a server that does not
-    audited: Callable[[], Mapping[str, float]] = _none
+    upkeep: Callable[[], Mapping[str, float]] = dict
+    progress: Callable[[], Progress] = Progress  # looks at what it has answered; 0 if it does not count that
     # its own figures, by name (`nncache.testbed.daemon.Daemon.metrics`); empty for a server that is not
     # nncache
-    metrics: Callable[[], Mapping[str, float]] = _none
+    metrics: Callable[[], Mapping[str, float]] = dict
+
+    def cpu_s(self) -> float:
+        """Return the CPU seconds that its processes have used so far."""
+        return sum(use_of(pid)[0] for pid in self.processes.values())
+
+    def resident(self) -> int:
+        """Return the bytes of memory that they take."""
+        return sum(use_of(pid)[1] for pid in self.processes.values())
 
 
 @contextmanager

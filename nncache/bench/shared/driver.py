@@ -11,8 +11,8 @@ import math
 import multiprocessing
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -23,12 +23,19 @@ import click
 from matplotlib.figure import Figure as Chart
 
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
+from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.invalidation.filters.quick_hdfs import quick
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.spec import FULL_SPEED_JVM
 
 AT_ONCE: Final = 32
+DEPTH: Final = 20
+"""Directories that one call makes, each an edit: so one process makes thousands of edits a second."""
 SHORTFALL: Final = 1
+_RPC_TIMEOUT_S: Final = 60.0
 _WHOLE_FROM: Final = 1_000
 
 
@@ -141,6 +148,32 @@ def hdfs_of(of: Cluster) -> WebHdfs:
     """Return HDFS as its superuser, whichever NameNode is active."""
     first, *others = (f"http://{namenode.http}" for namenode in of.namenodes)
     return WebHdfs(first, of.superuser, others=others)
+
+
+@asynccontextmanager
+async def calls_over_rpc(hdfs: WebHdfs, user: str) -> AsyncIterator[NamespaceCalls]:
+    """Give many calls of the namespace, at its NameNode's RPC port: they cost little here."""
+    async with hdfs:
+        address, check = await hdfs.rpc_side()
+    calls = NamespaceCalls(address, user, check, timeout_s=_RPC_TIMEOUT_S)
+    try:
+        await calls.connect()
+        yield calls
+    finally:
+        await calls.close()
+
+
+def deep(place: str) -> str:
+    """Return a directory so far below another one that making them is DEPTH edits."""
+    return "/".join((place, *(f"d{level:02}" for level in range(DEPTH - 1))))
+
+
+async def add_filters(of: Cluster, path: str, filters: Iterable[Filter]) -> None:
+    """Add filters, of which there are none yet, to this directory in HDFS."""
+    async with hdfs_of(of) as hdfs, quick(hdfs, of.superuser, timeout_s=_RPC_TIMEOUT_S) as changing:
+        store = FilterStore(changing, path)
+        await store.prepare()
+        await at_once(store.add_unseen(each) for each in filters)
 
 
 async def at_once(work: Iterable[Coroutine[Any, Any, object]]) -> None:

@@ -128,3 +128,12 @@ class AtPeriod:
 
     period_s: float
     modes: tuple[ModeFigures, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFigures:
+    """A whole run, as `figures.json` has it."""
+
+    info: RunInfo
+    modes: tuple[ModeFigures, ...]
+    also: tuple[AtPeriod, ...] = ()

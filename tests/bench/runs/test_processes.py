@@ -20,6 +20,7 @@ from nncache.bench.servers.caches import haproxy, nginx
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import answer_of, apart
+from nncache.bench.shared.plan import Plan
 from nncache.bench.shared.tables import CHANGES, HOSTS, POLLS
 from nncache.bench.shared.workload import ChangeKind, Workload
 from nncache.bench.wrk import ask_for, held, loading
@@ -51,7 +52,7 @@ def test_a_load_that_is_held_connects_and_asks_for_nothing(tmp_path: Path) -> No
     """Until the gate is there, or the time is over."""
     script, gate = Script({}), tmp_path / "gate"
     with serving(script) as server:
-        with loading(server, held(SCRIPT, gate, int(HANG_S)), connections=5) as load:
+        with loading(server, held(SCRIPT, gate, int(HANG_S)), connections=5) as counted:
             while script.connections < 6:  # one is to see whether there is a server
                 pass
             time.sleep(0.3)
@@ -59,8 +60,7 @@ def test_a_load_that_is_held_connects_and_asks_for_nothing(tmp_path: Path) -> No
             gate.touch()
             while len(script.targets) < 20:
                 pass
-        assert load.counted is not None
-        assert load.counted.requests >= 10
+        assert counted[0].requests >= 10
         gate.unlink()
         assert ask_for(server, held(SCRIPT, gate, 1), connections=2, seconds=3).requests > 0
 
@@ -187,9 +187,7 @@ def order_of(namenode: str, directory: Path) -> Order:
         kinds={ChangeKind.DELETE: 1.0},
     )
     return Order(
-        workload=workload,
-        seed=1,
-        root="/bench",
+        plan=Plan(workload, 1),
         namenode=namenode,
         superuser="hdfs",
         warm_up_s=0.0,
@@ -206,7 +204,7 @@ def test_a_changer_says_what_became_of_its_changes(tmp_path: Path) -> None:
             outcome = answer_of(changer, boottime() + 0.1, HANG_S)
     assert len(given.changes()) > 1
     assert (outcome.changes, len(outcome.refused)) == (0, len(given.changes()))
-    paths = [given.plan().path(change.path_id) for change in given.changes()]
+    paths = [given.plan.path(change.path_id) for change in given.changes()]
     assert all(f"delete {path}: " in said for path, said in zip(paths, outcome.refused, strict=True))
     assert 0 < outcome.cpu_s < 0.6
     table = pq.read_table(tmp_path / "changes.parquet")

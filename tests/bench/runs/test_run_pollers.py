@@ -10,7 +10,8 @@ import pandas as pd
 import psutil
 import pytest
 
-from nncache.bench.report.write import FIGURES, Kept
+from nncache.bench.report.write import FIGURES
+from nncache.bench.shared.figures import RunFigures
 from nncache.testbed import Cluster
 
 COMMAND = (sys.executable, "bench/run_pollers.py")
@@ -18,9 +19,9 @@ COMMAND = (sys.executable, "bench/run_pollers.py")
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1000)]
 
 
-def read_figures(directory: Path) -> Kept:
+def read_figures(directory: Path) -> RunFigures:
     """Return the figures that a run has left."""
-    return msgspec.json.decode((directory / FIGURES).read_bytes(), type=Kept)
+    return msgspec.json.decode((directory / FIGURES).read_bytes(), type=RunFigures)
 
 
 def called(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ from nncache.bench.checks import checks, compared
 from nncache.bench.driving import Stand, run_mode
 from nncache.bench.judge.reduction import reduce
 from nncache.bench.polling.collect import ExecutorError, prepare
-from nncache.bench.servers.nncache import Channel, audited
+from nncache.bench.servers.nncache import Channel
 from nncache.bench.servers.running import Running
 from nncache.bench.settings import Mode, RunSettings
 from nncache.bench.shared.figures import ModeFigures
@@ -176,7 +176,7 @@ def deaf_proxy(cluster: Cluster) -> Iterator[Running]:
         yield Running(
             address=proxy.address,
             processes={"proxy": proxy.process.running_pid},
-            audited=lambda: audited(proxy.metrics()),
+            metrics=proxy.metrics,
         )
 
 

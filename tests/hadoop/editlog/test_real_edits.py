@@ -126,7 +126,7 @@ def written() -> Iterator[Written]:
             assert status == HTTPStatus.OK, (op, path, body)
         for main, *arguments in COMMANDS:
             done = cluster.run_main(main, *arguments)
-            assert done.exit_code == 0, (arguments, done.stdout, done.stderr)
+            assert done.returncode == 0, (arguments, done.stdout, done.stderr)
         batches = asyncio.run(_roll(cluster))
         yield Written(cluster, tuple(sorted(_current(cluster).glob("edits_0*"))), batches)
 
@@ -173,7 +173,8 @@ def test_fields_are_those_of_the_offline_edits_viewer(written: Written, tmp_path
     xml = {file: tmp_path / f"{file.name}.xml" for file in written.segments}
     for file, output in xml.items():
         assert (
-            written.cluster.run_main(oev.MAIN, "-p", "xml", "-i", str(file), "-o", str(output)).exit_code == 0
+            written.cluster.run_main(oev.MAIN, "-p", "xml", "-i", str(file), "-o", str(output)).returncode
+            == 0
         )
     theirs = [record for output in xml.values() for record in oev.read_xml(output)]
     assert [oev.leaves_of(op) for _, op in written.operations()] == theirs
