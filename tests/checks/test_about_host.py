@@ -57,8 +57,14 @@ SILENT = "no Kerberos ticket for nncache/h@R: the KDC does not answer"
             },
             "failed: no Kerberos identity is given, and nn1:9870 asks for Kerberos (WWW-Authenticate: Negotiate)",
         ),
+        (
+            IDENTITY,
+            {"identity": "keytab: /k: has mode 0644"},
+            {},
+            "failed: keytab: /k: has mode 0644 | correct --keytab",
+        ),
         (IDENTITY, {}, {}, "ok: there is a ticket: NameNodes are asked as nncache/_HOST@R"),
-        ({}, {}, {}, "ok: no Kerberos identity is given"),
+        ({}, {}, {}, "ok: no Kerberos identity is given: NameNodes are asked as user hdfs (SIMPLE) | "),
     ],
 )
 def test_an_identity_is_tried(
@@ -179,21 +185,6 @@ def test_coverage_must_be_published_often_enough() -> None:
     assert reported(staleness(of_publisher())) == ["ok: coverage is published every 0.5 s | "]
     (line,) = reported(staleness(of_publisher({"coverage_interval_s": "2"})))
     assert line.startswith("warning: coverage_interval_s is 2: proxies whose max_staleness_s is 3")
-
-
-def test_the_identity_is_judged_by_what_this_host_shows() -> None:
-    """Where it is set, and what is wrong with it."""
-    given = {"principal": "nncache/h@R", "keytab": "/k"}
-    assert reported(identity(of_proxy())) == [
-        "ok: no Kerberos identity is given: NameNodes are asked as user hdfs (SIMPLE) | "
-    ]
-    assert reported(identity(of_proxy(given))) == [
-        "ok: there is a ticket: NameNodes are asked as nncache/h@R | "
-    ]
-    host = HostFound(identity="keytab: /k: has mode 0644")
-    assert reported(identity(of_proxy(given, host=host))) == [
-        "failed: keytab: /k: has mode 0644 | correct --keytab"
-    ]
 
 
 def test_a_ticket_of_another_program_that_ends_soon_is_told() -> None:

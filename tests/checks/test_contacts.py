@@ -23,9 +23,17 @@ def seen(address: str) -> Contact:
     return asyncio.run(contact(address, "hdfs"))
 
 
+def zookeeper(connection: socket.socket) -> None:
+    """Answer the one question that it knows, and close on any other, as ZooKeeper does."""
+    with connection:
+        if connection.recv(4) == b"srvr":
+            connection.sendall(b"Zookeeper version: 3.8.6\n")
+
+
 @pytest.mark.parametrize(
     ("serve", "kind", "name"),
     [
+        (zookeeper, ServerKind.ZOOKEEPER, ""),  # asked in its own words
         (silent, ServerKind.SILENT, ""),
         (greeting, ServerKind.OTHER, "SSH-2.0-OpenSSH_9.2p1"),
         (tls, ServerKind.TLS, ""),
@@ -41,37 +49,19 @@ def test_servers_of_other_protocols(
     assert (found.kind, found.name, found.trouble, found.own_host) == (kind, name, None, "127.0.0.1")
 
 
-def zookeeper(connection: socket.socket) -> None:
-    """Answer the one question that it knows, and close on any other, as ZooKeeper does."""
-    with connection:
-        if connection.recv(4) == b"srvr":
-            connection.sendall(b"Zookeeper version: 3.8.6\n")
-
-
-def test_a_zookeeper_is_asked_in_its_own_words() -> None:
-    """To HTTP it says nothing."""
-    with socket_server(zookeeper) as address:
-        assert seen(address).kind is ServerKind.ZOOKEEPER
-
-
 @pytest.mark.parametrize(
-    ("body", "kind"),
+    ("fields", "body", "kind"),
     [
-        ("nncache_cache_entries 1\n", ServerKind.PROXY_ADMIN),
-        ("nncache_publisher_filters 1\n", ServerKind.PUBLISHER_ADMIN),
-        ("go_goroutines 1\n", ServerKind.HTTP),
+        ({"Server": "x"}, "nncache_cache_entries 1\n", ServerKind.PROXY_ADMIN),
+        ({"Server": "x"}, "nncache_publisher_filters 1\n", ServerKind.PUBLISHER_ADMIN),
+        ({"Server": "x"}, "go_goroutines 1\n", ServerKind.HTTP),
+        ({"Cache-Status": "nncache; detail=not-webhdfs"}, "", ServerKind.PROXY),
     ],
 )
-def test_an_admin_port_is_known_by_its_metrics(body: str, kind: ServerKind) -> None:
-    """For any other HTTP server the name that it gives itself is told."""
-    with http_server(404, {"Server": "x"}, body) as address:
+def test_an_http_server_is_known_by_what_it_says(fields: dict[str, str], body: str, kind: ServerKind) -> None:
+    """An admin port by its metrics; a proxy, which answers /jmx itself, by its own field."""
+    with http_server(404, fields, body) as address:
         assert seen(address).kind is kind
-
-
-def test_a_proxy_is_known_by_its_own_field() -> None:
-    """It answers /jmx itself."""
-    with http_server(404, {"Cache-Status": "nncache; detail=not-webhdfs"}) as address:
-        assert seen(address).kind is ServerKind.PROXY
 
 
 def test_no_listener_and_no_host() -> None:

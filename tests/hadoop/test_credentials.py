@@ -22,12 +22,8 @@ REAL = (
 
 @pytest.mark.parametrize("value", [REAL, REAL.strip(b'"')])
 def test_a_cookie_names_user_kind_and_end(value: bytes) -> None:
-    """With and without quotes: a NameNode takes both."""
+    """With and without quotes: a NameNode takes both. With token.max-inactive-interval there is `i`."""
     assert parse_auth_cookie(value) == AuthCookie("alice", "kerberos", 1795300000000)
-
-
-def test_a_cookie_may_say_when_it_ends_unused() -> None:
-    """With token.max-inactive-interval there is `i`."""
     assert parse_auth_cookie(b"u=a&p=a&t=kerberos&i=1&e=2&s=x") == AuthCookie("a", "kerberos", 2)
 
 

@@ -7,26 +7,28 @@ from collections.abc import Callable, Mapping
 from nncache.hadoop.election_view import HaState
 from nncache.invalidation.consumer import Consumer
 from nncache.invalidation.edits.direct import DirectInotifyEventInputStream
-from tests.invalidation.fakes import FakeNameNode, FakePool
+from nncache.invalidation.stream import InotifyEventInputStream
+from tests.invalidation.fakes import FakeLog, FakeNameNode, FakePool
 from tests.invalidation.judge import Judge
 from tests.invalidation.virtual_time import clock, until
 from tests.setup import channel_setup
 
 
 class Simulation:
-    """Two NameNodes over a shared log, writers, the pool and a consumer on the direct channel.
+    """Two NameNodes over a shared log, writers, the pool and a consumer, by default on the direct channel.
 
     One thing never happens here, the named exception of Bounded: an old active that still believes in itself
     while the new one can't be asked. To fence the old one is HDFS's business.
     """
 
-    def __init__(self) -> None:
-        first = FakeNameNode("nn1")
+    def __init__(self, log: FakeLog | None = None) -> None:
+        first = FakeNameNode("nn1", log)
         first.unlink("/0")
         self.namenodes = (first, FakeNameNode("nn2", first.log, active=False))
         self.active = first  # the one that takes writes
         self.judge = Judge(clock)
         self.pool = FakePool(clock, *self.namenodes)
+        self.stream: InotifyEventInputStream = DirectInotifyEventInputStream(channel_setup(self.pool, clock))
         self._writes = 0
 
     @property
@@ -102,14 +104,17 @@ class Simulation:
         self.set_pages(1000)
         self.set_speed(0.0005)
 
+    def act(self, act: str, number: int) -> None:
+        """Let one thing happen."""
+        ACTS[act](self, number)
+
     async def tell(self, history: list[tuple[str, int, float]]) -> None:
         """Let a history of (act, number, pause) happen, heal the world, and see that coverage comes back."""
-        stream = DirectInotifyEventInputStream(channel_setup(self.pool, clock))
-        consumer = Consumer(self.judge, stream, clock, chance=lambda: 0.5)
+        consumer = Consumer(self.judge, self.stream, clock, chance=lambda: 0.5)
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(consumer.run()), tasks.create_task(self.pool.run())]
             for act, number, pause_s in history:
-                ACTS[act](self, number)
+                self.act(act, number)
                 await asyncio.sleep(pause_s)
             self.heal()
             healed_at = clock()

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from nncache.coordination.zookeeper import Delete, SetData
 from nncache.hadoop import feed_znodes
-from nncache.hadoop.election_view import HaState
 from nncache.hadoop.events import EventBatch, Unlink
 from nncache.hadoop.namespace import Namespace
-from nncache.invalidation.consumer import Consumer
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,
@@ -30,8 +28,8 @@ from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.fake_feed import ROOT, FakeFeed
 from tests.invalidation.fakes import FakeNameNode, FakePool
-from tests.invalidation.judge import Judge
-from tests.invalidation.virtual_time import clock, until
+from tests.invalidation.simulation import Simulation
+from tests.invalidation.virtual_time import clock
 
 
 @dataclass
@@ -230,33 +228,14 @@ async def test_it_does_not_begin_on_what_is_not_this_namespace() -> None:
             await stage.stream.open()
 
 
-class Simulation:
-    """Two NameNodes over one feed, writers, the pool and a consumer, and what can happen to them."""
+class FeedSimulation(Simulation):
+    """The same over one feed, and what can happen to that."""
 
     def __init__(self) -> None:
         self.feed = FakeFeed(FakeZooKeeper(clock))
-        first = FakeNameNode("nn1", self.feed.log)
-        self.namenodes = (first, FakeNameNode("nn2", self.feed.log, active=False))
-        self.active = first
-        self.pool = FakePool(clock, *self.namenodes)
-        self.judge = Judge(clock)
-        self.stream = self.feed.stream(self.pool)
+        super().__init__(self.feed.log)
+        self.stream = self.channel = self.feed.stream(self.pool)
         self.saved = self.feed.saved()
-        self._writes = 0
-
-    def write(self, how_many: int) -> None:
-        """Change something and acknowledge it."""
-        for _ in range(how_many):
-            self._writes += 1
-            self.active.unlink(f"/{self._writes}")
-            self.judge.acknowledge(f"/{self._writes}")
-
-    def fail_over(self) -> None:
-        """Make the other one active."""
-        self.active.state = HaState.STANDBY
-        self.active = self.namenodes[self.active is self.namenodes[0]]
-        self.active.state = HaState.ACTIVE
-        self.active.transition_ms += 1
 
     def put_back(self) -> None:
         """Put ZooKeeper back: no session of a NameNode outlives that, so another term begins."""
@@ -279,25 +258,23 @@ class Simulation:
         """Take a copy that may be put back."""
         self.saved = self.feed.saved()
 
+    def act(self, act: str, number: int) -> None:
+        """Let one thing happen."""
+        ACTS[act](self, number)
+
+    def heal(self) -> None:
+        """End all troubles."""
+        super().heal()
+        self.feed.zookeeper.connect()
+
     async def tell(self, history: list[tuple[str, int, float]]) -> None:
-        """Let it happen, heal the world, and see that coverage comes back."""
-        consumer = Consumer(self.judge, self.stream, clock, chance=lambda: 0.5)
-        async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(consumer.run()), tasks.create_task(self.pool.run())]
-            for act, number, pause_s in history:
-                ACTS[act](self, number)
-                await asyncio.sleep(pause_s)
-            self.feed.zookeeper.connect()
-            healed_at = clock()
-            await until(lambda: self.judge.fresh_as_of > healed_at)
-            for task in running:
-                task.cancel()
-        await self.stream.shut_down()
-        assert not self.judge.wrongs
+        """Let it happen; no NameNode is polled for that."""
+        await super().tell(history)
+        await self.channel.shut_down()
         assert all(not namenode.asked for namenode in self.namenodes)
 
 
-ACTS: Mapping[str, Callable[[Simulation, int], object]] = {
+ACTS: Mapping[str, Callable[[FeedSimulation, int], object]] = {
     "write": lambda simulation, number: simulation.write(number),
     "write many": lambda simulation, number: simulation.write(number * 40),
     "write without an event": lambda simulation, _: simulation.active.write(),
@@ -335,6 +312,6 @@ def test_covered_is_true_whatever_happens(history: list[tuple[str, int, float]])
     """Bounded and GapFlush: through lost connections, sessions, watches and segments, failovers, old backups."""
 
     async def story() -> None:
-        await Simulation().tell(history)
+        await FeedSimulation().tell(history)
 
     virtual_time.run(story())

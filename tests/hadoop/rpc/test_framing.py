@@ -109,16 +109,12 @@ def test_a_broken_message_says_what_is_wrong(frame: bytes, says: str) -> None:
         take_message(frame, 0)
 
 
-def test_the_preamble_is_seven_bytes() -> None:
-    """Magic, version 9, service class 0, and how the client will say who it is."""
-    assert encode_preamble(0) == b"hrpc\x09\x00\x00"
-    assert encode_preamble(0xDF) == b"hrpc\x09\x00\xdf"
-
-
-@pytest.mark.parametrize("auth_protocol", [0, 0xDF])
-def test_a_preamble_is_read_as_it_was_written(auth_protocol: int) -> None:
-    """Another version, another magic and a shorter one are refused."""
-    preamble = encode_preamble(auth_protocol)
+@pytest.mark.parametrize(
+    ("auth_protocol", "preamble"), [(0, b"hrpc\x09\x00\x00"), (0xDF, b"hrpc\x09\x00\xdf")]
+)
+def test_the_preamble_is_seven_bytes(auth_protocol: int, preamble: bytes) -> None:
+    """Magic, version 9, class 0, and how the client will say who it is; another or a shorter one is refused."""
+    assert encode_preamble(auth_protocol) == preamble
     assert parse_preamble(preamble) == auth_protocol
     for wrong in (b"hrpc\x08" + preamble[5:], b"x" + preamble[1:], preamble[:-1]):
         with pytest.raises(FramingError):

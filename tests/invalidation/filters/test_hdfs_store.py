@@ -105,14 +105,10 @@ async def test_an_unknown_name_leads_to_the_nearest(place: Place) -> None:
 async def test_a_broken_filter_says_why(place: Place) -> None:
     """Instead of what it does not say."""
     await place.put("bad", b"", owner=None)
-    with pytest.raises(
-        BrokenFilterError, match=r"filter bad in .* is broken: it has no directory subscribers"
-    ):
-        await place.store.get("bad")
-    with pytest.raises(
-        BrokenFilterError, match=r"filter bad in .* is broken: it has no directory subscribers"
-    ):
-        await place.store.allow("bad", ["x"])
+    says = r"filter bad in .* is broken: it has no directory subscribers"
+    for asked in (place.store.get("bad"), place.store.allow("bad", ["x"])):
+        with pytest.raises(BrokenFilterError, match=says):
+            await asked
 
 
 async def test_subscribers_come_and_go(place: Place) -> None:
@@ -256,19 +252,24 @@ async def test_a_name_that_is_taken_meanwhile_is_refused(hdfs: FakeHdfs) -> None
     assert await hdfs_names() == ["joe"]
 
 
-async def test_an_owners_change_does_not_restore_a_removed_filter(hdfs: FakeHdfs, store: FilterStore) -> None:
-    """A subscriber is added to what is there, never to what would have to be made."""
+@pytest.mark.parametrize(
+    ("made_by", "says"),
+    [("create", "the subscribers of filter joe cannot be changed: HDFS says"), ("rename_to", "filter joe")],
+)
+async def test_a_new_subscriber_does_not_restore_a_removed_filter(
+    hdfs: FakeHdfs, store: FilterStore, made_by: str, says: str
+) -> None:
+    """One is added to what is there, never to what would have to be made; by the owner, and as the filter changes."""
     await store.add(JOE)
 
-    async def remove(call: str, path: str) -> None:
-        if call == "create":
+    async def remove(call: str, _: str) -> None:
+        if call == made_by:
             await hdfs.delete(f"{PATH}/joe", recursive=True)
 
     hdfs.before = remove
-    with pytest.raises(
-        FiltersUnavailableError, match="the subscribers of filter joe cannot be changed: HDFS says"
-    ):
-        await store.allow("joe", ["carol"])
+    after = replace(JOE, allowed_subscribers=(*JOE.allowed_subscribers, "carol"))
+    with pytest.raises(FilterStoreError, match=says):
+        await (store.change(JOE, after) if made_by == "rename_to" else store.allow("joe", ["carol"]))
     assert hdfs.children(PATH) == []
 
 
@@ -355,20 +356,6 @@ async def test_a_refusal_that_is_no_lack_of_attributes_is_one() -> None:
             await FilterStore(hdfs, PATH).add(JOE)
         assert not any(path.endswith(DEFINITION) for _, path in hdfs.calls)
         assert hdfs.children(PATH) == []
-
-
-async def test_new_subscribers_do_not_restore_a_removed_filter(hdfs: FakeHdfs, store: FilterStore) -> None:
-    """Each is moved into the list that is there."""
-    await store.add(JOE)
-
-    async def remove(call: str, _: str) -> None:
-        if call == "rename_to":
-            await hdfs.delete(f"{PATH}/joe", recursive=True)
-
-    hdfs.before = remove
-    with pytest.raises(FilterStoreError):
-        await store.change(JOE, Filter("joe", JOE.path_glob, "joe", (*JOE.allowed_subscribers, "carol")))
-    assert hdfs.children(PATH) == []
 
 
 async def test_the_longest_glob_finds_room(place: Place) -> None:
