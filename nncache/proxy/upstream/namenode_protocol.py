@@ -18,6 +18,9 @@ MAX_HEAD_BYTES: Final = 1024 * 1024
 
 _HEAD_END: Final = b"\r\n\r\n"
 MAX_FIELDS: Final = 1024
+MAX_INTERIM: Final = 64
+"""Interim replies to one request, such as `100 Continue`: a connection that brings more is of no use."""
+
 _SWITCHING_PROTOCOLS: Final = 101
 
 
@@ -75,6 +78,7 @@ class NameNodeProtocol(asyncio.Protocol):
         self._heads: deque[ReplyHead] = deque()  # read, and not returned yet
         self._is_to_head = False
         self._is_expected = False  # a reply whose final head has not come
+        self._interim = 0  # heads of this reply that were not the final one
         self._goes_on = True  # behind the last reply
         self._ends_with_connection = False  # the body of the last reply
         self._fault: Exception | None = None  # why nothing more can be read
@@ -93,6 +97,7 @@ class NameNodeProtocol(asyncio.Protocol):
         """Get ready to read the reply to a request of that method."""
         self._is_to_head = method == "HEAD"
         self._is_expected = True
+        self._interim = 0
         self.body = None
         self._heads.clear()
 
@@ -223,6 +228,10 @@ class NameNodeProtocol(asyncio.Protocol):
                 self._goes_on = reply.keep_alive and not reply.is_interim
                 self._ends_with_connection = reply.length == UNTIL_END
                 self.body = Body(reply.length, self._resume)
+            else:
+                self._interim += 1
+                if self._interim > MAX_INTERIM:
+                    raise ReplyError(f"more than {MAX_INTERIM} interim replies")
             self._heads.append(reply)
             self._wake()
             if not self._is_expected:

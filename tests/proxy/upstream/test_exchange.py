@@ -10,7 +10,7 @@ from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.errors import NotSentError, UpstreamCutError
 from nncache.proxy.messages import RequestHead
 from nncache.proxy.upstream.exchange import Exchange
-from nncache.proxy.upstream.namenode_protocol import encode_request
+from nncache.proxy.upstream.namenode_protocol import MAX_INTERIM, encode_request
 from nncache.proxy.upstream.pool import Connections
 from tests.proxy.wire import (
     CREATE,
@@ -181,6 +181,15 @@ async def test_an_unasked_continue_is_not_passed_on() -> None:
     async with forwarding(says(b"HTTP/1.1 100 Continue\r\n\r\n", OK)) as (client, _, _):
         client.send(GET)
         assert (await client.reply()).status == 200
+
+
+async def test_interim_replies_without_end_end_the_call() -> None:
+    """Some may come before the final one (RFC 9110, section 15.2); a NameNode that sends no other gives no answer."""
+    interim = b"HTTP/1.1 103 Early Hints\r\n\r\n"
+    for number, status in ((MAX_INTERIM, 200), (MAX_INTERIM + 1, 502)):
+        async with forwarding(says(interim * number + OK)) as (client, _, _):
+            client.send(GET)
+            assert (await client.reply()).status == status
 
 
 async def test_a_truncated_body_leaves_no_half_call() -> None:
