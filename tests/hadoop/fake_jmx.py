@@ -28,6 +28,7 @@ class FakeJmx:
     namespace: Namespace = NAMESPACE
     allows_anonymous: bool = True  # hadoop.http.authentication.simple.anonymous.allowed
     status: int = 200
+    leads_to: str = ""  # "host:port" to which a redirect sends
     odd: set[str] = field(default_factory=set)  # queries answered with a bean of another release
     hung: set[str] = field(default_factory=set)  # queries not answered
     after: Callable[[str], None] | None = None  # called after each query was answered, with the query
@@ -60,7 +61,8 @@ class FakeJmx:
             await self.over.wait()
         if self.after is not None:
             self.after(query)
-        return web.json_response({"beans": [bean]}, status=self.status)
+        headers = {"Location": f"http://{self.leads_to}{request.raw_path}"} if self.leads_to else None
+        return web.json_response({"beans": [bean]}, status=self.status, headers=headers)
 
     def _bean(self, query: str) -> dict[str, object]:
         journal = {"LastAppliedOrWrittenTxId": str(self.last_txid), "MostRecentCheckpointTxId": "0"}

@@ -246,9 +246,12 @@ async def test_while_nobody_is_active_it_looks_more_often() -> None:
 
 async def test_a_redirect_is_not_followed() -> None:
     """A proxy or a login page in between is not a NameNode."""
-    async with fake_jmx(FakeJmx(status=302)) as only, watched(only) as pool:
-        await only.until_asked(2)
-        assert pool.active is None
+    async with fake_jmx(FakeJmx()) as other:
+        redirect = FakeJmx(status=302, leads_to=other.namenode.http)
+        async with fake_jmx(redirect) as only, watched(only) as pool:
+            await only.until_asked(2)
+            assert pool.active is None
+        assert other.queries == []
 
 
 def closed(call: Call) -> Answer:
