@@ -27,8 +27,8 @@ from nncache.hadoop.credentials import (
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.hadoop.users import is_user_name, read_claimed_user
 from nncache.net.http1.head import HARMLESS_FIELDS
+from nncache.net.http1.per_request_fields import NAMES as PER_REQUEST_NAMES
 from nncache.proxy.messages import Header, RequestHead
-from nncache.proxy.per_request_fields import NAMES as PER_REQUEST_NAMES
 
 _CANCEL: Final = "CANCELDELEGATIONTOKEN"
 

@@ -7,7 +7,7 @@ from itertools import chain
 from random import Random
 from typing import Final
 
-from nncache.proxy.per_request_fields import NAMES
+from nncache.net.http1.per_request_fields import NAMES
 from tests.hadoop.made_credentials import cookie, token
 
 PATHS: Final = (

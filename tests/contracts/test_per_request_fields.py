@@ -5,7 +5,7 @@ import re
 import pytest
 
 from nncache.hadoop.calls import PREFIX
-from nncache.proxy.per_request_fields import NAMES
+from nncache.net.http1.per_request_fields import NAMES
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
 

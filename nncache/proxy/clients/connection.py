@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from nncache.net.balancers.balancers import Balancers
 from nncache.net.http1.head import Fault, Head, HeadBuffer, HeadError, is_one_head, read_head
+from nncache.net.http1.per_request_fields import value_in
 from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.clients.request import CallUnderWay, HeldAnswer, Request
 from nncache.proxy.clients.response import RawResponse, raw_error_reply, reset
@@ -34,7 +35,6 @@ from nncache.proxy.errors import (
     VersionNotSupportedError,
 )
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.per_request_fields import value_in
 
 if TYPE_CHECKING:
     from nncache.proxy.clients.server import Server

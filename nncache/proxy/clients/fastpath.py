@@ -2,7 +2,7 @@
 
 A poller sends the same bytes again and again. The ordinary path has taken such a head apart once and found
 that the cache may answer it; the table remembers the *whole* head, so nothing in it can be overlooked but the fields
-that are known to differ each time and to change nothing (`nncache.proxy.per_request_fields`). What is left to
+that are known to differ each time and to change nothing (`nncache.net.http1.per_request_fields`). What is left to
 ask for each request is whether entry, grant and gate are still good (`cache.is_good`).
 The table is the cache's own (`Store.held`): what it takes counts there, an answer goes with its entry, and
 one hand chooses what goes when there is no room.
@@ -24,11 +24,11 @@ from nncache.cache.store import Store
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.filestatus import render_missing
 from nncache.net.http1.head import HARMLESS_FIELDS, is_known_block
+from nncache.net.http1.per_request_fields import value_in, without_per_request_fields
 from nncache.net.sampling import Sampler
 from nncache.proxy.clients.cached_reply import END, KEPT_END, LAST_END, DateText, HitFrame, rest_of_head
 from nncache.proxy.identity import caller_in
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.per_request_fields import value_in, without_per_request_fields
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
 
 _log = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nncache.proxy import per_request_fields
-from nncache.proxy.per_request_fields import NAMES, value_in, without_per_request_fields
+from nncache.net.http1 import per_request_fields
+from nncache.net.http1.per_request_fields import NAMES, value_in, without_per_request_fields
 
 KNOWN = b"GET /webhdfs/v1/w/f?op=GETFILESTATUS&user.name=joe HTTP/1.1\r\nHost: nn\r\nAccept: */*\r\n\r\n"
 MAX_FIELDS = 6
