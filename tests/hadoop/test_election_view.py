@@ -126,6 +126,16 @@ def test_an_answer_that_comes_late_is_ignored(pair: ElectionView) -> None:
     assert pair.active is None
 
 
+def test_ownwrites_an_observer_is_one_until_it_says_otherwise(pair: ElectionView) -> None:
+    """Silence does not make it a standby: over WebHDFS it may still answer, from a log that is behind."""
+    assert not pair.is_observer(B)
+    pair.answered(B, 11.0, says(HaState.OBSERVER))
+    pair.failed(B)
+    assert pair.is_observer(B)
+    pair.answered(B, 12.0, STANDBY)
+    assert not pair.is_observer(B)
+
+
 def test_it_tells_who_can_be_reached(pair: ElectionView) -> None:
     """What each said last, None without an answer."""
     pair.failed(B)
