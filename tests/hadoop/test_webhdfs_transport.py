@@ -116,9 +116,11 @@ async def test_where_an_order_is_given_no_other_is_asked() -> None:
             assert await transport.ask("GET", TARGET) == b"done"
         assert (first.asked, second.asked) == (1, 1)
         assert transport.url("") == second.base.rstrip("/")
-        bases.clear()
-        with pytest.raises(NoActiveNameNodeError, match="none of the NameNodes is the active one"):
-            await transport.ask("GET", TARGET)
+        first.mood = Mood.STANDBY
+        for left in ([first.base.rstrip("/")], []):  # the others are observers
+            bases[:] = left
+            with pytest.raises(NoActiveNameNodeError, match="none of the NameNodes is the active one"):
+                await transport.ask("GET", TARGET)
 
 
 async def test_a_refused_connection_leads_to_the_next() -> None:

@@ -118,7 +118,7 @@ class WebHdfsTransport:
                     result = await read(reply)
             except (RemoteExceptionError, aiohttp.ClientError, TimeoutError) as exc:
                 kind = _kind_of(exc)
-                if len(bases) == 1 or kind is None or not may_retry(method == "GET", kind, timeouts):
+                if len(self._bases) == 1 or kind is None or not may_retry(method == "GET", kind, timeouts):
                     raise
                 timeouts += kind is FailureKind.TIMEOUT
                 failures.append(f"{url.authority}: {_said(exc)}")
