@@ -29,7 +29,7 @@ from nncache.bench.shared.driver import (
     answer_of,
     apart,
     benchmark,
-    calls_over_rpc,
+    changing,
     deep,
     grown,
     next_of,
@@ -407,7 +407,7 @@ def make(
     acknowledged: dict[str, float] = {}
 
     async def run() -> None:
-        async with calls_over_rpc(WebHdfs(f"http://{http}", user), user) as namenode:
+        async with changing(WebHdfs(f"http://{http}", user), user) as namenode:
 
             async def note(number: int) -> None:
                 path = f"{directory}/{number % places}/{number}/x/{MARK}"  # matches the glob of one filter

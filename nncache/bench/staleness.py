@@ -22,7 +22,7 @@ from nncache.bench.shared.driver import (
     Result,
     at_once,
     benchmark,
-    calls_over_rpc,
+    changing,
     deep,
     edits_of_journalnodes,
     grown,
@@ -136,7 +136,7 @@ async def _fill(cluster: Cluster, transactions: int) -> None:
         if result.returncode != 0:
             raise TestbedError(f"the segment was not rolled: {result.stderr.strip()}")
         return
-    async with calls_over_rpc(hdfs_of(cluster), cluster.superuser) as namenode:
+    async with changing(hdfs_of(cluster), cluster.superuser) as namenode:
         numbers = range(-(-transactions // DEPTH))
         await at_once(namenode.mkdirs(deep(f"/filled/{number}")) for number in numbers)
 

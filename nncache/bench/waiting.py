@@ -34,7 +34,7 @@ from nncache.bench.shared.driver import (
     answer_of,
     apart,
     benchmark,
-    calls_over_rpc,
+    changing,
     cluster,
     grown,
     hdfs_of,
@@ -288,7 +288,7 @@ def deliver(proxy: _Proxy, series: Series, pipes: Sequence[Connection]) -> list[
 async def make(hadoop: Cluster, series: Series) -> list[float]:
     """Make the files, wave by wave; return when the NameNode acknowledged each, by the monotonic clock."""
     acked = [0.0] * series.paths
-    async with calls_over_rpc(hdfs_of(hadoop), hadoop.superuser) as edits:
+    async with changing(hdfs_of(hadoop), hadoop.superuser) as edits:
 
         async def make_one(number: int) -> None:
             path = series.path(number)

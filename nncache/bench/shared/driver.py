@@ -26,7 +26,7 @@ from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
-from nncache.invalidation.filters.quick_hdfs import quick
+from nncache.invalidation.filters.quick_hdfs import calls_over_rpc, quick
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.spec import FULL_SPEED_JVM
@@ -151,16 +151,10 @@ def hdfs_of(of: Cluster) -> WebHdfs:
 
 
 @asynccontextmanager
-async def calls_over_rpc(hdfs: WebHdfs, user: str) -> AsyncIterator[NamespaceCalls]:
+async def changing(hdfs: WebHdfs, user: str) -> AsyncIterator[NamespaceCalls]:
     """Give many calls of the namespace, at its NameNode's RPC port: they cost little here."""
-    async with hdfs:
-        address, check = await hdfs.rpc_side()
-    calls = NamespaceCalls(address, user, check, timeout_s=_RPC_TIMEOUT_S)
-    try:
-        await calls.connect()
+    async with hdfs, calls_over_rpc(hdfs, user, timeout_s=_RPC_TIMEOUT_S) as calls:
         yield calls
-    finally:
-        await calls.close()
 
 
 def deep(place: str) -> str:
@@ -170,8 +164,8 @@ def deep(place: str) -> str:
 
 async def add_filters(of: Cluster, path: str, filters: Iterable[Filter]) -> None:
     """Add filters, of which there are none yet, to this directory in HDFS."""
-    async with hdfs_of(of) as hdfs, quick(hdfs, of.superuser, timeout_s=_RPC_TIMEOUT_S) as changing:
-        store = FilterStore(changing, path)
+    async with hdfs_of(of) as hdfs, quick(hdfs, of.superuser, timeout_s=_RPC_TIMEOUT_S) as quicker:
+        store = FilterStore(quicker, path)
         await store.prepare()
         await at_once(store.add_unseen(each) for each in filters)
 

@@ -56,8 +56,8 @@ class QuickHdfs:
 
 
 @asynccontextmanager
-async def _calling(
-    hdfs: HdfsWithRpc, user: str, timeout_s: float, identity: KerberosIdentity | None
+async def calls_over_rpc(
+    hdfs: HdfsWithRpc, user: str, *, timeout_s: float, identity: KerberosIdentity | None = None
 ) -> AsyncIterator[NamespaceCalls]:
     """Yield a connection to the NameNode that has answered `hdfs` last. Raises one of FAILURES."""
     address, check = await hdfs.rpc_side()
@@ -77,7 +77,7 @@ async def quick(
     async with AsyncExitStack() as closing:
         found: Hdfs = hdfs
         with suppress(*FAILURES):
-            calls = _calling(hdfs, user, timeout_s, identity)
+            calls = calls_over_rpc(hdfs, user, timeout_s=timeout_s, identity=identity)
             found = QuickHdfs(hdfs, await closing.enter_async_context(calls))
         yield found
 
@@ -137,7 +137,7 @@ def reading_ahead(
         listings: dict[str, tuple[FileStatus, ...]] = {}
         attributes: dict[str, Mapping[str, bytes]] = {}
         with suppress(*FAILURES):  # whatever is missing then is asked over HTTP
-            async with _calling(hdfs, user, timeout_s, identity) as reads:
+            async with calls_over_rpc(hdfs, user, timeout_s=timeout_s, identity=identity) as reads:
                 await _read(reads, [f"{path}/{name}" for name in names], listings, attributes)
         return ReadBefore(hdfs, listings, attributes)
 
