@@ -71,7 +71,11 @@ class NameNodes(Protocol):
 
 
 async def wait_active(namenodes: NameNodes) -> Active:
-    """Return the active one when a run begins. Raises ChannelUnavailableError: there is none; says why not."""
+    """Wait for the active NameNode when a run begins.
+
+    Raises:
+        ChannelUnavailableError: none became active in time; the text says why.
+    """
     try:
         return await namenodes.wait_active(ACTIVE_TIMEOUT_S)
     except NoActiveNameNodeError as exc:

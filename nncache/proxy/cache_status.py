@@ -64,7 +64,7 @@ def cache_status(
     return (b"Cache-Status", "; ".join(parts).encode("ascii"))
 
 
-HIT = cache_status(hit=True)
+HIT: Header = cache_status(hit=True)
 """The `Cache-Status` of every answer from memory."""
 
 COLLAPSED: Header = cache_status(fwd="miss", collapsed=True)

@@ -7,7 +7,7 @@ import msgspec
 
 from nncache.hadoop.globs import compile_glob
 from nncache.hadoop.paths import name
-from nncache.invalidation.channel.znode_json import ENCODER, VERSION, Id, Number, Versioned, whole
+from nncache.invalidation.channel.znode_json import ENCODER, VERSION, Id, Number, Versioned, checked
 from nncache.invalidation.channel.znodes import is_filter_name
 
 MAX_GLOB_LENGTH: Final = 8000
@@ -89,7 +89,7 @@ def encode_published_filter(published: PublishedFilter) -> bytes:
     )
 
 
-@whole
+@checked
 def parse_readers(_: str, data: bytes) -> frozenset[str]:
     """Read who may read the events of the filter whose definition the znode is: its owner and its subscribers.
 
@@ -99,7 +99,7 @@ def parse_readers(_: str, data: bytes) -> frozenset[str]:
     return frozenset({definition.owner, *definition.allowed_subscribers})
 
 
-@whole
+@checked
 def parse_published_filter(path: str, data: bytes) -> PublishedFilter:
     """Read the data of the znode `path`, a filter's definition. Raises CorruptZnodeError."""
     if not is_filter_name(name(path)):

@@ -28,7 +28,7 @@ from nncache.hadoop.event_json import decode_event, encode_event
 from nncache.hadoop.events import EventBatch
 from nncache.hadoop.paths import canonical, name
 from nncache.invalidation.channel.published_filters import FilterTerms, TermsJson, read_terms
-from nncache.invalidation.channel.znode_json import ENCODER, VERSION, Id, Number, Versioned, whole
+from nncache.invalidation.channel.znode_json import ENCODER, VERSION, Id, Number, Versioned, checked
 from nncache.invalidation.channel.znodes import parse_txid
 
 
@@ -177,7 +177,7 @@ def encode_filter_record(record: FilterRecord) -> bytes:
     )
 
 
-@whole
+@checked
 def parse_filter_record(path: str, data: bytes) -> FilterRecord:
     """Read the data of the znode `path`, a record of a filter's stream. Raises CorruptZnodeError."""
     record = _FILTER_RECORD.decode(data)
@@ -229,7 +229,7 @@ def encode_cache_record(record: CacheRecord) -> bytes:
     )
 
 
-@whole
+@checked
 def parse_cache_record(path: str, data: bytes) -> CacheRecord:
     """Read the data of the znode `path`, a record of the stream for caches. Raises CorruptZnodeError."""
     record = _CACHE_RECORD.decode(data)

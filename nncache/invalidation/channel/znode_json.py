@@ -45,23 +45,26 @@ def fits(data: bytes) -> bool:
     return len(data) <= MAX_RECORD_BYTES
 
 
-def whole(parse: Callable[[str, bytes], _Parsed]) -> Callable[[str, bytes], _Parsed]:
-    """Have what reads the data of the znode `path` read what has our version alone, and raise CorruptZnodeError."""
+def checked(parse: Callable[[str, bytes], _Parsed]) -> Callable[[str, bytes], _Parsed]:
+    """Make a parser of a znode's path and data check size and version first.
+
+    The parser then raises CorruptZnodeError for all that it cannot read.
+    """
 
     @wraps(parse)
-    def parse_whole(path: str, data: bytes) -> _Parsed:
+    def parse_checked(path: str, data: bytes) -> _Parsed:
         if not fits(data):
             raise CorruptZnodeError(path, f"{len(data)} bytes: at most {MAX_RECORD_BYTES} are written")
         try:
             version = _VERSIONED.decode(data).version
-            if version != VERSION:
-                raise ValueError(f"version {version}: this release reads version {VERSION}; upgrade it")  # noqa: TRY301 - translated below
-            return parse(path, data)
+            if version == VERSION:
+                return parse(path, data)
         except (
             ValueError,  # also EventJsonError, GlobError, msgspec's own, and bytes that are not UTF-8
             InvalidPathError,
             RecursionError,  # of msgspec, for what is nested a thousand deep
         ) as exc:
             raise CorruptZnodeError(path, str(exc)[:MAX_REASON]) from exc
+        raise CorruptZnodeError(path, f"version {version}: this release reads version {VERSION}; upgrade it")
 
-    return parse_whole
+    return parse_checked

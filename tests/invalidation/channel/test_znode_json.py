@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.invalidation.channel.znode_json import MAX_REASON, MAX_RECORD_BYTES, fits, whole
+from nncache.invalidation.channel.znode_json import MAX_REASON, MAX_RECORD_BYTES, checked, fits
 from nncache.invalidation.errors import CorruptZnodeError
 
 
@@ -21,15 +21,15 @@ def test_a_record_has_a_largest_size() -> None:
 
 def test_what_is_read_is_of_this_version() -> None:
     """And small enough to be parsed at all."""
-    assert whole(parsed)("/a", b'{"version":1}') == '/a: {"version":1}'
+    assert checked(parsed)("/a", b'{"version":1}') == '/a: {"version":1}'
     with pytest.raises(CorruptZnodeError, match="version 2: this release reads version 1; upgrade it"):
-        whole(parsed)("/a", b'{"version":2}')
+        checked(parsed)("/a", b'{"version":2}')
     with pytest.raises(CorruptZnodeError, match="524289 bytes"):
-        whole(parsed)("/a", b" " * (MAX_RECORD_BYTES + 1))
+        checked(parsed)("/a", b" " * (MAX_RECORD_BYTES + 1))
 
 
 def test_the_reason_is_short() -> None:
     """It may quote what the znode holds."""
     with pytest.raises(CorruptZnodeError) as caught:
-        whole(parsed)("/a", b'{"version":1,"bad":1}')
+        checked(parsed)("/a", b'{"version":1,"bad":1}')
     assert len(str(caught.value)) <= MAX_REASON + len("/a: ")
