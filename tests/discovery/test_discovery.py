@@ -19,7 +19,7 @@ def test_a_proxy_comes_and_goes(cluster: Cluster, capsys: pytest.CaptureFixture[
     with capsys.disabled():
         print("", *reported.lines(), sep="\n")  # noqa: T201 - the figures are what is asked for
     assert reported.failures == ()
-    assert reported.of_leaving >= 100
+    assert reported.of_leaving > 0
     assert len(reported.rows) == len(FINDERS)
 
 

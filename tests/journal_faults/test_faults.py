@@ -40,7 +40,7 @@ def test_what_is_read_is_what_is_in_the_finalized_log(standing: tuple[FaultyPair
     pair, proxy = standing
     played = play(pair, proxy, FAULTS, seconds=10.0, name="short", edits_source="journalnodes")
     assert Figures([played]).shortfalls() == ()
-    assert played.made > 100
+    assert played.made > len(FAULTS), "else HDFS hardly changed while parts broke"
     assert played.runs > 1, "a failover ends a run"
 
 
