@@ -255,7 +255,7 @@ async def test_what_is_not_there_can_be_waited_for() -> None:
         assert isinstance((await gone).answer, EntryNotFoundError)
 
 
-async def test_a_zookeeper_that_is_lost_is_said() -> None:
+async def test_a_lost_zookeeper_is_answered() -> None:
     """To all who wait, and not at the end of their time."""
     async with fixture() as s:
         held = [await s.hold(), await s.hold("/a?recursive"), await s.hold("/new", Conditions(None, LONG_S))]
@@ -265,7 +265,7 @@ async def test_a_zookeeper_that_is_lost_is_said() -> None:
 
 
 @pytest.mark.parametrize("is_for_good", [False, True])
-async def test_all_are_answered_when_nothing_is_told_any_more(*, is_for_good: bool) -> None:
+async def test_all_are_answered_when_changes_are_not_followed_any_more(*, is_for_good: bool) -> None:
     """With what is there, and without a word of the wait; a stop is for good."""
     async with fixture() as s:
         held = [await s.hold(), await s.hold("/a?recursive")]
@@ -350,7 +350,7 @@ async def test_a_change_asks_no_group_that_it_cannot_concern() -> None:
         assert s.pages.read == []
 
 
-async def test_changes_need_not_be_told_while_no_request_waits() -> None:
+async def test_changes_need_not_be_followed_while_no_request_waits() -> None:
     """The registry is not followed for ever because of one request."""
     async with fixture() as s:
         held = await s.hold()
