@@ -17,7 +17,7 @@ from nncache.testbed.jars import resolve
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.cluster import HADOOP, SECURED, SESSION, ZOOKEEPER, make_directory
 from tests.kerberos import KdcServer, need_kdc
-from tests.layers import ON_THE_CLUSTER, Layer, Shares, layer_of, turn_of
+from tests.layers import ON_THE_CLUSTER, Layer, Shares, layer_of, rank_of
 from tests.quiet import enable_logging
 from tests.real.light_server import LightServer
 from tests.registry.samples import place_of_its_own
@@ -70,7 +70,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Shares:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with what takes long, where several workers share the tests."""
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: turn_of(item.nodeid))
+        items.sort(key=lambda item: rank_of(item.nodeid))
 
 
 def pytest_collection_finish() -> None:

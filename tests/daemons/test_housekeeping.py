@@ -71,12 +71,12 @@ class Heap:
 async def test_a_large_part_is_released_in_slices() -> None:
     """Between two slices the loop runs what else is ready."""
     heap = Heap(items=10 * SLICE_ITEMS)
-    turns = 0
+    iterations = 0
 
     async def others() -> None:
-        nonlocal turns
+        nonlocal iterations
         while not heap.done.is_set():
-            turns += 1
+            iterations += 1
             await asyncio.sleep(0)
 
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as group:
@@ -85,7 +85,7 @@ async def test_a_large_part_is_released_in_slices() -> None:
         await heap.done.wait()
         loop.cancel()
     assert max(heap.slices) == SLICE_ITEMS
-    assert turns >= len(heap.slices) - 1
+    assert iterations >= len(heap.slices) - 1
 
 
 @pytest.mark.usefixtures("collector")
