@@ -99,7 +99,7 @@ format: $(READY) ## Set format and the order of imports
 	$(BIN)/ruff format .
 
 types: $(READY) ## Check types, tests included
-	$(BIN)/mypy --num-workers $(WORKERS)
+	$(BIN)/mypy
 
 imports: $(READY) ## Check the order of the rooms
 	$(BIN)/lint-imports
