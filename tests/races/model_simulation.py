@@ -67,7 +67,7 @@ class Simulation:
 
     def _label_turns(self) -> None:
         """Have each group of kept requests served in the name of its own lane: one turn serves those of all."""
-        turns = self.system.front_end.waits._turns  # noqa: SLF001 - as whom a turn works is known nowhere else
+        turns = self.system.front_end.waits._looks  # noqa: SLF001 - as whom a turn works is known nowhere else
         work = turns._work  # noqa: SLF001 - as above
 
         def serve(group: Group[Read, ReadAnswer], most: int) -> int:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from nncache.proxy.clients.connection import ClientConnection
-from nncache.proxy.clients.paced_work import ARRIVALS_AT_A_TURN as AT_A_TURN
-from nncache.proxy.clients.paced_work import LOOKS_AT_A_TURN, Arrivals
+from nncache.proxy.clients.paced_work import ARRIVALS_PER_ITERATION as PER_ITERATION
+from nncache.proxy.clients.paced_work import LOOKS_PER_ITERATION, Arrivals
 
 
 @dataclass
@@ -46,30 +46,30 @@ class _Newcomer:
 async def test_each_turn_lets_a_few_in() -> None:
     """The first ones at once; who comes later waits behind those who wait."""
     arrivals, row = Arrivals(), _Row()
-    assert [arrivals.may_enter() for _ in range(AT_A_TURN + 1)] == [True] * AT_A_TURN + [False]
-    for number in range(2 * AT_A_TURN + 1):
+    assert [arrivals.may_enter() for _ in range(PER_ITERATION + 1)] == [True] * PER_ITERATION + [False]
+    for number in range(2 * PER_ITERATION + 1):
         arrivals.add(row.newcomer(number))
     seen = []
     for _ in range(4):
         await asyncio.sleep(0)
         seen.append(len(row.gone_on))
-        if seen[-1] < 2 * AT_A_TURN + 1:
+        if seen[-1] < 2 * PER_ITERATION + 1:
             assert not arrivals.may_enter()
-    assert seen == [AT_A_TURN, 2 * AT_A_TURN, 2 * AT_A_TURN + 1, 2 * AT_A_TURN + 1]
-    assert row.gone_on == list(range(2 * AT_A_TURN + 1))
+    assert seen == [PER_ITERATION, 2 * PER_ITERATION, 2 * PER_ITERATION + 1, 2 * PER_ITERATION + 1]
+    assert row.gone_on == list(range(2 * PER_ITERATION + 1))
     assert arrivals.may_enter()
 
 
 async def test_a_crowd_of_one_address_holds_no_other_up() -> None:
     """Addresses take turns, each with those who came first; the last of the crowd wait for the rest of it alone."""
     arrivals, row = Arrivals(), _Row()
-    crowd = 10 * AT_A_TURN
+    crowd = 10 * PER_ITERATION
     for number in range(crowd):
         arrivals.add(row.newcomer(number))
     for number, holder in ((1000, "127.0.0.2"), (1001, "127.0.0.3"), (1002, "127.0.0.3")):
         arrivals.add(row.newcomer(number, holder=holder))
     await asyncio.sleep(0)
-    assert row.gone_on == [0, 1000, 1001, 1, 1002, *range(2, AT_A_TURN - 3)]
+    assert row.gone_on == [0, 1000, 1001, 1, 1002, *range(2, PER_ITERATION - 3)]
     for _ in range(10):
         await asyncio.sleep(0)
     assert [number for number in row.gone_on if number < crowd] == list(range(crowd))
@@ -78,12 +78,12 @@ async def test_a_crowd_of_one_address_holds_no_other_up() -> None:
 async def test_those_who_cost_little_by_then_take_no_place() -> None:
     """But a turn looks at so many only."""
     arrivals, row = Arrivals(), _Row()
-    for number in range(LOOKS_AT_A_TURN + 5):
+    for number in range(LOOKS_PER_ITERATION + 5):
         arrivals.add(row.newcomer(number, is_costly=False))
     await asyncio.sleep(0)
-    assert len(row.gone_on) == LOOKS_AT_A_TURN
+    assert len(row.gone_on) == LOOKS_PER_ITERATION
     await asyncio.sleep(0)
-    assert len(row.gone_on) == LOOKS_AT_A_TURN + 5
+    assert len(row.gone_on) == LOOKS_PER_ITERATION + 5
     await asyncio.sleep(0)
     assert arrivals.may_enter()
 
@@ -91,16 +91,16 @@ async def test_those_who_cost_little_by_then_take_no_place() -> None:
 async def test_who_has_probably_left_goes_on_when_no_other_waits() -> None:
     """In the order in which they came, and a few in each turn as well."""
     arrivals, row = Arrivals(), _Row()
-    for number in range(2 * AT_A_TURN + 2):
-        arrivals.add(row.newcomer(number, is_closed=number < AT_A_TURN + 1))
+    for number in range(2 * PER_ITERATION + 2):
+        arrivals.add(row.newcomer(number, is_closed=number < PER_ITERATION + 1))
     await asyncio.sleep(0)
-    assert row.gone_on == list(range(AT_A_TURN + 1, 2 * AT_A_TURN + 1))
+    assert row.gone_on == list(range(PER_ITERATION + 1, 2 * PER_ITERATION + 1))
     arrivals.add(row.newcomer(100))
     assert not arrivals.may_enter()
     await asyncio.sleep(0)
-    assert row.gone_on[AT_A_TURN:] == [2 * AT_A_TURN + 1, 100, *range(AT_A_TURN - 2)]
+    assert row.gone_on[PER_ITERATION:] == [2 * PER_ITERATION + 1, 100, *range(PER_ITERATION - 2)]
     await asyncio.sleep(0)
-    assert row.gone_on[2 * AT_A_TURN :] == [AT_A_TURN - 2, AT_A_TURN - 1, AT_A_TURN]
+    assert row.gone_on[2 * PER_ITERATION :] == [PER_ITERATION - 2, PER_ITERATION - 1, PER_ITERATION]
     await asyncio.sleep(0)
     assert arrivals.may_enter()
 
@@ -109,5 +109,5 @@ async def test_places_are_free_again_in_the_next_turn() -> None:
     """Also when none has waited."""
     arrivals = Arrivals()
     for _ in range(3):
-        assert [arrivals.may_enter() for _ in range(AT_A_TURN + 1)].count(True) == AT_A_TURN
+        assert [arrivals.may_enter() for _ in range(PER_ITERATION + 1)].count(True) == PER_ITERATION
         await asyncio.sleep(0)
