@@ -75,8 +75,8 @@ class ManyNameNodes:
         """Do now what is done each second."""
 
         async def turn_all() -> None:
-            turns = [running.turn for running in self.namenodes]
-            for turn in (*turns, *(running.turn for running in self.datanodes), *turns):
+            turns = [running.tick for running in self.namenodes]
+            for turn in (*turns, *(running.tick for running in self.datanodes), *turns):
                 await turn()
 
         self.wait(turn_all())
@@ -109,7 +109,7 @@ class ManyNameNodes:
                 datanode = DataNodeSpec(place=self.place, directory=directory)
                 self.datanodes.append(await stack.enter_async_context(datanode_serving(datanode)))
             for running in self.namenodes:
-                await running.turn()
+                await running.tick()
             self._started.set_result(None)
             await self._ending.wait()
 

@@ -299,8 +299,8 @@ async def test_an_internal_error_keeps_from_one_second_alone(caplog: pytest.LogC
     async def turn() -> None:
         raise errors.pop(0)
 
-    said = await on_zookeeper._turn_once(turn, "")  # noqa: SLF001 - the work of one second
-    assert await on_zookeeper._turn_once(turn, said) == said  # noqa: SLF001 - as above
+    said = await on_zookeeper._tick_once(turn, "")  # noqa: SLF001 - the work of one second
+    assert await on_zookeeper._tick_once(turn, said) == said  # noqa: SLF001 - as above
     assert caplog.text.count("internal error") == 1
     with pytest.raises(DoubledError):
-        await on_zookeeper._turn_once(turn, said)  # noqa: SLF001 - as above
+        await on_zookeeper._tick_once(turn, said)  # noqa: SLF001 - as above
