@@ -18,7 +18,7 @@ class Questions:
 
     async def ask(self, holder: str) -> None:
         """Ask one."""
-        async with self.turns.turn(holder):
+        async with self.turns.slot(holder):
             self.begun.append(holder)
             await self.may_end.wait()
 
