@@ -17,7 +17,7 @@ from nncache.testbed.jars import resolve
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.cluster import HADOOP, SECURED, SESSION, ZOOKEEPER, make_directory
 from tests.kerberos import KdcServer, need_kdc
-from tests.layers import ON_THE_CLUSTER, Layer, Shares, layer_of, turn_of
+from tests.layers import ON_THE_CLUSTER, Layer, Shares, layer_of, rank_of
 from tests.quiet import enable_logging
 from tests.real.light_server import LightServer
 from tests.registry.samples import place_of_its_own
@@ -49,11 +49,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Collect without the garbage collector, which took a quarter of the time in each worker: nothing goes yet."""
+    """Spare the garbage collector all that is collected and imported: it took a quarter of the time in each worker."""
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.collect()
+        gc.freeze()
         gc.enable()
 
 
@@ -68,7 +70,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Shares:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with what takes long, where several workers share the tests."""
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: turn_of(item.nodeid))
+        items.sort(key=lambda item: rank_of(item.nodeid))
 
 
 def pytest_collection_finish() -> None:
@@ -130,12 +132,14 @@ def log_afterwards() -> Iterator[None]:
     enable_logging()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def collector() -> Iterator[None]:
-    """Put the garbage collector back to what it was, after a proxy or a publisher has run in this process."""
+    """Put the garbage collector back to what it was, after proxies or publishers have run in this process."""
     before = gc.get_threshold()
     yield
-    gc.unfreeze()
+    gc.unfreeze()  # what is left of them can go
+    gc.collect()
+    gc.freeze()
     gc.set_threshold(*before)
 
 

@@ -38,7 +38,7 @@ class Reply:
         return self.status >= 400 and b'"message":"nncache' in self.body
 
     @property
-    def said(self) -> tuple[int, bytes]:
+    def status_and_body(self) -> tuple[int, bytes]:
         """What is compared."""
         return self.status, self.body
 

@@ -125,8 +125,8 @@ def share_of(nodeid: str) -> str:
     return _place(nodeid, TOGETHER) or nodeid.partition("::")[0]
 
 
-def turn_of(nodeid: str) -> int:
-    """Return which tests come before it: those of lower turns."""
+def rank_of(nodeid: str) -> int:
+    """Return its rank: tests of lower ranks come before it."""
     order = (*ON_THE_CLUSTER, *WITH_PROCESSES)
     place = _place(nodeid, order)
     return order.index(place) if place else len(order)

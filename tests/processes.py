@@ -44,7 +44,7 @@ def running(*words: str, log: Path, **environment: str) -> Iterator[subprocess.P
         process.wait()
 
 
-def said(*words: str) -> str:
+def output(*words: str) -> str:
     """Return what `nncache WORDS` prints; it must end well."""
     ended = subprocess.run([*NNCACHE, *words], capture_output=True, check=False, timeout=60, text=True)
     assert ended.returncode == 0, ended.stderr

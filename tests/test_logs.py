@@ -32,12 +32,12 @@ def test_no_character_steers_the_reader(character: str) -> None:
 
 def test_a_json_line_is_one_object() -> None:
     """Read back it is what was logged; a traceback is one string, and nothing in it steers a reader."""
-    said = 'a\r\n{"level": "ERROR"}\x00\x0b\x1b\x7f\x85\x9b\u2028\udcff é'
+    text = 'a\r\n{"level": "ERROR"}\x00\x0b\x1b\x7f\x85\x9b\u2028\udcff é'
     with pytest.raises(json.JSONDecodeError) as caught:
-        json.loads(f"{{}}{said}")
+        json.loads(f"{{}}{text}")
     error = caught.value
     failure = (type(error), error, error.__traceback__)
-    record = logging.LogRecord("x.y", logging.WARNING, __file__, 1, "/%s", (said,), failure, sinfo="s")
+    record = logging.LogRecord("x.y", logging.WARNING, __file__, 1, "/%s", (text,), failure, sinfo="s")
     record.created, record.msecs = 0.0, 7.0
     line = OneObject().format(record)
     assert line.isascii()
@@ -48,7 +48,7 @@ def test_a_json_line_is_one_object() -> None:
         "time": "1970-01-01T00:00:00.007Z",
         "level": "WARNING",
         "logger": "x.y",
-        "message": f"/{said}",
+        "message": f"/{text}",
         "stack": "s",
     }
 
@@ -95,5 +95,5 @@ def test_one_place_of_the_code_does_not_fill_the_disk() -> None:
 
 def test_a_tls_client_that_closes_its_half_writes_no_line() -> None:
     """Asyncio warns of what our protocol returns, once for each connection."""
-    said = "returning true from eof_received() has no effect when using ssl"
-    assert not Bounded(lambda: 0.0).filter(logging.LogRecord("asyncio", 30, __file__, 1, said, (), None))
+    message = "returning true from eof_received() has no effect when using ssl"
+    assert not Bounded(lambda: 0.0).filter(logging.LogRecord("asyncio", 30, __file__, 1, message, (), None))

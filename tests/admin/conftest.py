@@ -18,6 +18,6 @@ def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], AbstractEventLo
 def unhandled(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Fail on what the event loop logs: an exception that left a protocol is at no other place."""
     yield
-    said = [record.getMessage() for record in caplog.get_records("call") if record.name == asyncio.__name__]
-    assert said == []
+    logged = [record.getMessage() for record in caplog.get_records("call") if record.name == asyncio.__name__]
+    assert logged == []
     assert logging.getLogger(asyncio.__name__).isEnabledFor(logging.ERROR)

@@ -78,7 +78,7 @@ async def fixture(
             yield made
 
 
-async def said(client: Client) -> bytes:
+async def read_until_eof(client: Client) -> bytes:
     """Return all that the server sends until it closes."""
     with contextlib.suppress(ConnectionResetError):
         return await client[0].read()
@@ -90,11 +90,11 @@ async def test_a_connection_beyond_the_bound_is_closed_at_once() -> None:
     async with fixture(max_connections=8) as s:
         silent = [await s.connect() for _ in range(4)]
         await until(lambda: s.open == 4)
-        assert await said(await s.connect()) == b""
+        assert await read_until_eof(await s.connect()) == b""
         assert (s.open, s.refused) == (4, 1)
         silent[0][1].close()
         await until(lambda: s.open == 3)
-        assert b'"alive": true' in await said(await s.connect(HEALTH))
+        assert b'"alive": true' in await read_until_eof(await s.connect(HEALTH))
 
 
 async def test_the_bound_holds_in_a_burst() -> None:
@@ -104,7 +104,7 @@ async def test_the_bound_holds_in_a_burst() -> None:
         await until(lambda: s.open + s.refused == len(crowd))
         assert s.open <= MAX_CONNECTIONS
         async with asyncio.TaskGroup() as group:
-            ends = [group.create_task(said(client)) for client in crowd]
+            ends = [group.create_task(read_until_eof(client)) for client in crowd]
             await until(lambda: sum(end.done() for end in ends) == s.refused)
             for end in ends:
                 end.cancel()
@@ -131,7 +131,7 @@ async def test_a_client_that_says_nothing_is_ended() -> None:
     """C2: neither before its first request nor within a head is there another deadline."""
     async with fixture(lifetime_s=0.2) as s:
         clients = [await s.connect(sent) for sent in (b"", b"GET /hea")]
-        assert [await said(client) for client in clients] == [b"", b""]
+        assert [await read_until_eof(client) for client in clients] == [b"", b""]
         await until(lambda: s.open == 0)
 
 
@@ -139,7 +139,7 @@ async def test_a_connection_carries_one_request() -> None:
     """One request every few seconds, or a hundred at once, keep no place; nor do those for pages that there are not."""
     async with fixture() as s:
         for asked, status in ((HEALTH, b"200"), (HEALTH.replace(b"/health", b"/none"), b"404")):
-            answer = await said(await s.connect(asked))
+            answer = await read_until_eof(await s.connect(asked))
             assert answer.startswith(b"HTTP/1.1 " + status)
             assert b"\r\nConnection: close\r\n" in answer
         await until(lambda: s.open == 0)

@@ -204,7 +204,7 @@ def test_a_name_that_looks_like_a_scheme_is_a_path() -> None:
     assert "./services/javascript%3Aalert%281%29/" in page.links
 
 
-def test_what_is_too_much_is_left_out_and_said() -> None:
+def test_what_exceeds_a_limit_is_left_out_and_counted() -> None:
     """Records of other clients have no limits."""
     many = Endpoint(
         api="a", protocol="p", address_type="uri", addresses=({"uri": "http://h/"},) * (MOST_SHOWN + 7)

@@ -116,8 +116,8 @@ async def test_ready_shows_all_that_readiness_says(is_awake: bool, status: int) 
     async with fixture() as s:
         s.is_awake = is_awake
         answered, _, text = await s.get("/ready")
-        said = {"ready": is_awake, "reason": "" if is_awake else "asleep"}
-        shown = said | {"is_awake": is_awake, "dream": "of /secret, as joe"}
+        summary = {"ready": is_awake, "reason": "" if is_awake else "asleep"}
+        shown = summary | {"is_awake": is_awake, "dream": "of /secret, as joe"}
         assert (answered, json.loads(text)) == (status, shown)
 
 
@@ -226,7 +226,7 @@ async def test_pages_for_operators_are_refused_to_others() -> None:
             assert reply.status == 200
 
 
-async def test_what_went_wrong_is_told_to_operators_alone() -> None:
+async def test_details_of_a_failure_are_shown_to_operators_alone() -> None:
     """A remote exception may name a path, a user, an address; a stranger gets a status and a word."""
     token = {"Authorization": "Bearer 0123456789abcdef"}
     made = Fixture(is_awake=False)

@@ -124,7 +124,7 @@ def test_one_user_with_everything_is_spread(spark: SparkSession, tmp_path: Path)
     assert counts[-1] < 10 * median(counts)
 
 
-def test_a_sample_of_the_directories_stands_for_all(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_sample_of_the_directories_estimates_the_whole(spark: SparkSession, tmp_path: Path) -> None:
     """About: a half of them here."""
     spec = Spec(60_000, globs=40, parts=1)
     log = written(spark, tmp_path, spec)
@@ -183,7 +183,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     )
 
 
-def test_a_log_that_breaks_off_is_said_by_name(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_log_that_breaks_off_is_reported_by_name(spark: SparkSession, tmp_path: Path) -> None:
     """Such as a compressed one that is being written; Spark's trace does not say what to do."""
     whole = gzip.compress(b"".join(b"%d\n" % number for number in range(20_000)))
     (tmp_path / "half.log.gz").write_bytes(whole[: len(whole) // 2])
@@ -193,7 +193,7 @@ def test_a_log_that_breaks_off_is_said_by_name(spark: SparkSession, tmp_path: Pa
             advice_about(spark, tmp_path, str(tmp_path / f"{name}.log.gz"))
 
 
-def test_a_report_that_cannot_be_written_is_said_before_the_work(tmp_path: Path) -> None:
+def test_an_unwritable_report_is_an_error_before_the_work(tmp_path: Path) -> None:
     """Not after hours; no Spark is begun."""
     (tmp_path / "file").write_text("")
     order = Order(
@@ -217,7 +217,7 @@ def test_a_report_that_cannot_be_written_is_said_before_the_work(tmp_path: Path)
         carry_out(order, lambda _: None)
 
 
-def test_an_input_that_is_not_there_is_said_by_name(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_input_that_is_not_there_is_reported_by_name(spark: SparkSession, tmp_path: Path) -> None:
     """A file, a wildcard that matches none, and events; Spark's own word of it comes without its trace."""
     for name in ("typo.log", "typo*", "typo.parquet"):
         with pytest.raises(

@@ -55,7 +55,7 @@ def test_what_loses_calls_is_not_recommended() -> None:
     assert figures_of({0: ONE}, [row(1, 10, 5, 10, 9, 1)]) == []
 
 
-def test_a_sample_stands_for_the_whole() -> None:
+def test_a_sample_is_scaled_to_the_whole() -> None:
     """Counts, bytes and changes."""
     counts = row(1, 10, 9, 1, 9, 1, 4, 1, 1, 1, 8)
     changes = row(CHANGES, 3, is_web=None)

@@ -123,7 +123,7 @@ def test_kinds_have_the_same_numbers_as_in_the_table() -> None:
     }
 
 
-def test_a_row_that_stands_for_several_is_several_reads() -> None:
+def test_a_row_with_a_weight_counts_as_several_reads() -> None:
     """Of an access log; where nothing may be kept, each is asked for."""
     assert totals([read(0, weight=5)])[True][:5] == [5, 4, 2, 4, 1]
     opened = [change(0, Kind.CREATED), read(1, weight=5)]

@@ -71,12 +71,12 @@ def read_line(raw: bytes, zone: ZoneInfo = UTC) -> AuditLine | None:
         ugi=ugi,
         ip=None if ip == "null" else ip,
         cmd=cmd,
-        src=_said(src),
-        dst=_said(dst),
+        src=_unescaped_or_none(src),
+        dst=_unescaped_or_none(dst),
         perm=None if perm == "null" else perm,
         trackingId=tracking or None,
         proto=proto,
-        callerContext=_said(context) if context else None,
+        callerContext=_unescaped_or_none(context) if context else None,
     )
 
 
@@ -96,7 +96,7 @@ def _unescaped(text: str) -> str:
     return str(json.loads(f'"{text}"')).encode("utf-8", "replace").decode()
 
 
-def _said(text: str) -> str | None:
+def _unescaped_or_none(text: str) -> str | None:
     if text == "null":
         return None
     if "\\" not in text or _ESCAPED.fullmatch(text) is None:

@@ -126,10 +126,10 @@ class _Talk:
         self.requests += step.requests
         for line in client.lines:
             line.send(step.data)
-        if step.turns is None:
+        if step.iterations is None:
             return await self.settle()
         self._unsettled = step.line
-        for _ in range(step.turns):
+        for _ in range(step.iterations):
             await asyncio.sleep(0)
         return ""
 

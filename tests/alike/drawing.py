@@ -20,7 +20,7 @@ _READS: Final = (0.0, 0.08, 0.99)
 _LEAVES: Final = 0.02  # how often a client leaves while a call is under way
 _TWO_STEPS: Final = 0.01  # share of two-step writes among reads
 _NEW: Final = 0.15  # share of reads of a path of which little is known yet
-_TURNS: Final = (0, 0, 1, 2, 3, 5)
+_ITERATIONS: Final = (0, 0, 1, 2, 3, 5)
 
 
 def draw(seed: str) -> Conversation:
@@ -96,8 +96,8 @@ class _Drawing:
         if len(pieces) > 1 and rng.random() < 0.3:
             self._pending[client] = pieces.pop()
         for number, piece in enumerate(piece for piece in pieces if piece):
-            turns = rng.choice(_TURNS) if rng.random() < 0.3 else None
-            yield Send(client, piece, count if number == 0 else 0, turns, returns=rng.random() < 0.7)
+            iterations = rng.choice(_ITERATIONS) if rng.random() < 0.3 else None
+            yield Send(client, piece, count if number == 0 else 0, iterations, returns=rng.random() < 0.7)
 
     def _request(self) -> bytes:
         rng = self._rng

@@ -131,10 +131,10 @@ class _Upstream(Upstream):
 class Side:
     """A whole proxy but for the sockets and the NameNodes. Use it as an async context."""
 
-    def __init__(self, *, is_quick: bool, stands_at: float | None = None) -> None:
-        """Make one with its quick ways or without; its clock goes with the event loop, or stands."""
+    def __init__(self, *, is_quick: bool, fixed_time: float | None = None) -> None:
+        """Make one with its quick ways or without; its clock goes with the event loop, or is fixed."""
         self._is_quick = is_quick
-        self._stands_at = stands_at
+        self._fixed_time = fixed_time
         self._time = asyncio.get_running_loop().time
         self.cache = MetadataCache(_CACHE)
         self.cache.open_stream(TERM)
@@ -171,7 +171,7 @@ class Side:
 
     def now(self) -> float:
         """Return local time in whole seconds: `Age` is the same then for a whole second, as the fast path has it."""
-        return float(int(self._time())) if self._stands_at is None else self._stands_at
+        return float(int(self._time())) if self._fixed_time is None else self._fixed_time
 
     def fraction_s(self) -> float:
         """Return how much of the second has passed."""

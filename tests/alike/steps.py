@@ -12,14 +12,14 @@ class Send:
         line: the client's number.
         data: what arrives in one piece.
         requests: how many begin in it.
-        turns: of the event loop before anything else happens; None: until all that can be done at once is done.
+        iterations: of the event loop before anything else happens; None: until all that can be done at once is done.
         returns: on a new connection also if the client has read to the end of the old one.
     """
 
     line: int
     data: bytes
     requests: int = 1
-    turns: int | None = None
+    iterations: int | None = None
     returns: bool = True
 
 

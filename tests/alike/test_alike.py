@@ -39,7 +39,7 @@ WITH_BODY: Final = KNOWN.replace(b"Host", b"Content-Length: 5\r\nHost") + b"1234
 
 def test_the_last_answer_after_a_half_close_is_compared() -> None:
     """Also the last of a pipeline that waited (first seen in conversation 1144 of seed 1)."""
-    pipeline = (Send(0, WITH_BODY, turns=0), *(Send(0, KNOWN, turns=0) for _ in range(13)))
+    pipeline = (Send(0, WITH_BODY, iterations=0), *(Send(0, KNOWN, iterations=0) for _ in range(13)))
     assert hold((*(Send(0, KNOWN), Passing(0.05)) * 2, *pipeline, HalfClose(0))).difference == ""
 
 

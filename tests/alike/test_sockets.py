@@ -40,7 +40,7 @@ def sample(number: int) -> Conversation:
 async def in_memory(conversation: Conversation) -> tuple[list[Heard], int]:
     """Hold it with the double; return what was heard, and how many answers were quick."""
     heard = list[Heard]()
-    async with Side(is_quick=True, stands_at=NOW) as side:
+    async with Side(is_quick=True, fixed_time=NOW) as side:
         line = side.connect(65_536)
         for step in conversation:
             if isinstance(step, Connect) or line.end is not End.OPEN:
@@ -67,7 +67,7 @@ async def in_memory(conversation: Conversation) -> tuple[list[Heard], int]:
 async def over_sockets(conversation: Conversation, expected: list[Heard]) -> tuple[list[Heard], int]:
     """Hold it over TCP; of what is expected at least as much is waited for."""
     heard = list[Heard]()
-    async with Side(is_quick=True, stands_at=NOW) as side:
+    async with Side(is_quick=True, fixed_time=NOW) as side:
         await side.server.start("127.0.0.1", 0)
         reader, writer = await asyncio.open_connection("127.0.0.1", side.server.port)
         has_ended = False

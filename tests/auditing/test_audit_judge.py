@@ -16,7 +16,7 @@ def status(**fields: object) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("said", "outcome"),
+    ("answer", "outcome"),
     [
         ((200, KEPT), AuditOutcome.SAME),
         ((200, status(storagePolicy=7, ecPolicy="RS-6-3")), AuditOutcome.UNANNOUNCED),
@@ -27,9 +27,9 @@ def status(**fields: object) -> bytes:
         ((503, b""), AuditOutcome.REFUSED),
     ],
 )
-def test_an_answer_is_compared_as_a_whole(said: tuple[int, bytes], outcome: AuditOutcome | None) -> None:
+def test_an_answer_is_compared_as_a_whole(answer: tuple[int, bytes], outcome: AuditOutcome | None) -> None:
     """But for fields that change without an event; what is no status and no 404 is not compared."""
-    assert compared((200, KEPT), said, is_active=True) is outcome
+    assert compared((200, KEPT), answer, is_active=True) is outcome
 
 
 def test_what_was_missing_and_is_there_differs() -> None:

@@ -19,7 +19,7 @@ from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
 from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
 from nncache.proxy.traffic import Exchange, Result
 from nncache.proxy.upstream.direct_exchange import Begun
-from tests.proxy.doubles import TERM, FakeClock, ManualSignal, make_cache, reply, turns
+from tests.proxy.doubles import TERM, FakeClock, ManualSignal, let_tasks_run, make_cache, reply
 from tests.proxy.kept_hits import kept_hit
 
 PATH = "/w/f"
@@ -62,10 +62,10 @@ class Fixture:
     async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
         """Answer as the NameNode does now."""
         self.asked.append(head)
-        said = self.says[head.target.partition("?")[0].removeprefix("/webhdfs/v1")]
-        if isinstance(said, ProxyError):
-            raise said
-        return reply(*said, self.clock.now, term=self.term)
+        answer = self.says[head.target.partition("?")[0].removeprefix("/webhdfs/v1")]
+        if isinstance(answer, ProxyError):
+            raise answer
+        return reply(*answer, self.clock.now, term=self.term)
 
     def keep(self, path: str = PATH, code: int = 200, body: bytes = status()) -> None:
         """Cache an answer, which is the NameNode's."""
@@ -89,7 +89,7 @@ class Fixture:
         self.serve(path)
         self.clock.now += 0.1
         self.change(path, length=2)
-        await turns()
+        await let_tasks_run()
 
     def cover(self) -> None:
         """Prove that all changes before now were applied."""
@@ -117,7 +117,7 @@ async def test_the_namenode_is_asked_the_same_as_the_same_caller() -> None:
     async with fixture() as s:
         s.keep()
         s.serve()
-        await turns()
+        await let_tasks_run()
     (head,) = s.asked
     assert (head.method, head.target) == ("GET", f"/webhdfs/v1{PATH}?op=GETFILESTATUS&user.name=joe")
     assert head.headers == ((b"X-Forwarded-For", b"10.0.0.1"),)
@@ -131,7 +131,7 @@ async def test_a_missing_path_is_quoted_as_it_was_asked_for() -> None:
         s.keep(code=404, body=render_missing(PATH))
         s.says["/w//f"] = 404, render_missing("/w//f")
         s.serve("/w//f")
-        await turns()
+        await let_tasks_run()
     assert s.outcomes == {AuditOutcome.SAME: 1}
 
 
@@ -144,7 +144,7 @@ async def test_a_change_between_answer_and_question_is_no_fault() -> None:
         s.clock.now += 0.1
         s.cache.apply(Touched(PATH), s.clock.now, 101)
         s.cover()
-        await turns()
+        await let_tasks_run()
     assert s.outcomes == {AuditOutcome.CHANGED: 1}
 
 
@@ -159,9 +159,9 @@ async def test_a_cache_that_misses_a_change_is_found(caplog: pytest.LogCaptureFi
             s.clock.now += 0.1
             s.change(path, length=2)
             s.cache.apply(Touched(path), s.clock.now, 101)
-            await turns()
+            await let_tasks_run()
             s.cover()
-            await turns()
+            await let_tasks_run()
     assert s.outcomes == {AuditOutcome.BEYOND: 2}
     (record,) = caplog.records
     assert record.levelname == "WARNING"
@@ -174,7 +174,7 @@ async def test_without_proof_nothing_is_concluded() -> None:
         await s.differ()
         s.clock.now += 100
         s.signal.moved(covered=False)
-        await turns()
+        await let_tasks_run()
     assert s.outcomes == {AuditOutcome.UNPROVEN: 1}
 
 
@@ -195,7 +195,7 @@ async def test_what_proves_nothing_is_counted_apart(
         s.keep()
         s.says[PATH], s.term = says, term
         s.serve()
-        await turns()
+        await let_tasks_run()
     assert s.outcomes == {outcome: 1}
 
 
@@ -206,9 +206,9 @@ async def test_what_is_no_status_is_compared_as_it_is() -> None:
         s.says[PATH] = 200, b'{"FileStatus":[]}'
         s.serve()
         s.clock.now += 0.1
-        await turns()
+        await let_tasks_run()
         s.cover()
-        await turns()
+        await let_tasks_run()
     assert s.outcomes == {AuditOutcome.BEYOND: 1}
 
 
@@ -218,7 +218,7 @@ async def test_audits_are_one_in_a_hundred_calls_at_most() -> None:
         s.keep()
         for _ in range(1_000):
             s.serve()
-            await turns(5)
+            await let_tasks_run(5)
         assert len(s.asked) == 1
         for result in Result:
             for _ in range(100):
@@ -226,13 +226,13 @@ async def test_audits_are_one_in_a_hundred_calls_at_most() -> None:
                     s.serve(result=result)
         for _ in range(1_000):
             s.serve()
-            await turns(5)
+            await let_tasks_run(5)
         assert len(s.asked) == 3, "STORED and FORWARDED are calls"
         for _ in range(100_000):
             s.serve(result=Result.FORWARDED)
         for _ in range(1_000):
             s.serve()
-            await turns(5)
+            await let_tasks_run(5)
         assert len(s.asked) == 3 + BURST
 
 
@@ -245,7 +245,7 @@ async def test_a_share_of_all_hits_is_audited(chance: float, weight: int, asked:
         s.keep()
         s.chances = [chance]
         s.serve(weight=weight)
-        await turns()
+        await let_tasks_run()
     assert len(s.asked) == asked
 
 
@@ -254,7 +254,7 @@ async def test_what_is_forgotten_already_cannot_be_compared() -> None:
     async with fixture() as s:
         s.serve()
         s.serve("/w/f#")
-        await turns()
+        await let_tasks_run()
     assert s.asked == []
 
 
@@ -286,18 +286,18 @@ class History:
             case "hit":
                 directory = s.cache.store.tree.find("/w")
                 if directory is None or path[3:] not in directory.entries:
-                    said = s.says.get(path, (200, status()))
-                    assert isinstance(said, tuple)
-                    s.keep(path, *said)
+                    answer = s.says.get(path, (200, status()))
+                    assert isinstance(answer, tuple)
+                    s.keep(path, *answer)
                 s.serve(path)
                 for _ in range(100):
                     s.serve(result=Result.FORWARDED)
             case _:
-                await turns(5)
+                await let_tasks_run(5)
 
 
 ACTS = st.lists(
-    st.tuples(st.sampled_from(["change", "learn", "hit", "turn"]), st.sampled_from(["/w/a", "/w/b"])),
+    st.tuples(st.sampled_from(["change", "learn", "hit", "iterate"]), st.sampled_from(["/w/a", "/w/b"])),
     max_size=40,
 )
 
@@ -313,11 +313,11 @@ def test_no_order_makes_a_sound_cache_look_wrong(acts: list[tuple[str, str]]) ->
             for what, path in acts:
                 await history.act(what, path)
             for _ in range(len(acts) + 1):
-                await history.act("turn", "")
+                await history.act("iterate", "")
                 await history.act("learn", "")
-            await turns()
+            await let_tasks_run()
         return s.outcomes
 
     assert AuditOutcome.BEYOND not in asyncio.run(outcomes(acts, is_broken=False))
-    plain = [*acts, ("hit", "/w/c"), ("change", "/w/c"), ("turn", "")]
+    plain = [*acts, ("hit", "/w/c"), ("change", "/w/c"), ("iterate", "")]
     assert AuditOutcome.BEYOND in asyncio.run(outcomes(plain, is_broken=True))

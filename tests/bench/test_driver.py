@@ -61,7 +61,7 @@ def test_a_test_bed_that_does_not_start_is_an_error(tmp_path: Path) -> None:
         (run_pollers.main, ("--namenode", "localhost:1"), "with --namenode, use --modes direct"),
     ],
 )
-def test_what_cannot_run_is_said_before_anything_starts(
+def test_what_cannot_run_is_refused_before_anything_starts(
     command: click.Command, arguments: tuple[str, ...], text: str
 ) -> None:
     """With what is allowed."""

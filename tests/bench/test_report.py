@@ -113,7 +113,7 @@ def table(*modes: ModeFigures) -> dict[str, tuple[str, ...]]:
         ({"audited": {"same": 5, "beyond": 1}}, AUDIT_OUTCOMES["beyond"]),
     ],
 )
-def test_bad_news_stands_out(worse: dict[str, object], label: str) -> None:
+def test_bad_news_is_printed_in_bold(worse: dict[str, object], label: str) -> None:
     """In its own cell and in no other one."""
     bad = replace(example.nncache(), **worse)  # type: ignore[arg-type] # whatever the case says
     found = table(example.direct(), bad).items()

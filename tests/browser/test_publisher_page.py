@@ -78,8 +78,8 @@ def test_without_a_script_the_state_is_there(publisher: Publisher) -> None:
     """And where the figures are; read as sent, since Chromium prints no DOM without scripts."""
     ((_, _, page),) = fetched(publisher.admin, "/")
     assert "publishing 1 filters up to transaction" in text_of(page, "state")
-    (said,) = re.findall("<noscript>(.*?)</noscript>", page, re.DOTALL)
-    assert '<a href="/status">/status</a>, as JSON' in said
+    (fallback,) = re.findall("<noscript>(.*?)</noscript>", page, re.DOTALL)
+    assert '<a href="/status">/status</a>, as JSON' in fallback
 
 
 async def test_the_keyboard_reaches_what_can_be_done(publisher: Publisher, tmp_path: Path) -> None:

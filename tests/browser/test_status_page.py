@@ -77,7 +77,7 @@ def test_a_path_is_explained(proxy: Proxy, tmp_path: Path) -> None:
     assert "user=joe" in explained
 
 
-def test_what_is_no_path_is_said_in_words(proxy: Proxy, tmp_path: Path) -> None:
+def test_what_is_no_path_is_reported_in_words(proxy: Proxy, tmp_path: Path) -> None:
     """Escaped as well."""
     assert "Not explained" in text_of(shown(proxy.admin, tmp_path, "/?path=%2Fa%00"), "explained")
 
@@ -86,8 +86,8 @@ def test_without_a_script_the_state_is_there(proxy: Proxy) -> None:
     """And where the figures are; read as sent, since Chromium prints no DOM without scripts."""
     ((_, _, page),) = fetched(proxy.admin, "/")
     assert f"active NameNode: {proxy.readiness()['active']}; gate: open" in text_of(page, "state")
-    (said,) = re.findall("<noscript>(.*?)</noscript>", page, re.DOTALL)
-    assert '<a href="/status">/status</a>, as JSON' in said
+    (fallback,) = re.findall("<noscript>(.*?)</noscript>", page, re.DOTALL)
+    assert '<a href="/status">/status</a>, as JSON' in fallback
 
 
 ASKED_SO_OFTEN = (

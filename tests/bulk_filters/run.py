@@ -13,7 +13,7 @@ from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Proxy
 from tests.cluster import webhdfs
 from tests.patience import HANG_S
-from tests.processes import said
+from tests.processes import output
 from tests.real.beside import beside
 from tests.real.stand import Channel, proxied
 from tests.service import Service
@@ -43,11 +43,11 @@ class Figures:
     reads: int = 0  # of a path that is cached
     misses: int = 0  # of these, how many were not answered from memory
     sets: float = 0.0  # how often the publisher changed the set of filters
-    said: list[str] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """Yield them for people."""
-        yield from self.said
+        yield from self.printed
         yield f"{self.filters} filters applied in {self.apply_s:.1f} s, in force in {self.in_force_s:.1f} s"
         yield f"applied once more, with nothing to do, in {self.again_s:.1f} s"
         yield f"the publisher changed the set of filters {self.sets:.0f} times"
@@ -87,12 +87,12 @@ def run_bulk(cluster: Cluster, directory: str, scratch: Path, count: int, *, sha
         before = publisher.metrics()["nncache_publisher_filter_changes_total"]
         with beside(lambda ending: watch(proxy, f"{directory}/seen", cluster.superuser, figures, ending)):
             began = time.monotonic()
-            figures.said.append(command(service, "apply", str(file)))
+            figures.printed.append(command(service, "apply", str(file)))
             figures.apply_s = time.monotonic() - began
             has(proxy, count + 1)
             figures.in_force_s = time.monotonic() - began
             began = time.monotonic()
-            figures.said.append(command(service, "apply", str(file)))
+            figures.printed.append(command(service, "apply", str(file)))
             figures.again_s = time.monotonic() - began
         figures.sets = publisher.metrics()["nncache_publisher_filter_changes_total"] - before
         assert publisher.readiness()["ready"]
@@ -110,7 +110,7 @@ def command(service: Service, *arguments: str) -> str:
     """Run `nncache filters` and return its output; it must succeed."""
     place = ("--filters-path", service.filters_path, "--user", service.cluster.superuser)
     namenodes = ",".join(namenode.http for namenode in service.cluster.namenodes)
-    return said("filters", *arguments, *place, "--namenode-http", namenodes).strip()
+    return output("filters", *arguments, *place, "--namenode-http", namenodes).strip()
 
 
 def has(proxy: Proxy, count: int) -> None:

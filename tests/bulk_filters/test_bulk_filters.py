@@ -19,7 +19,7 @@ def test_a_file_of_filters_comes_into_force(
     figures = run_bulk(cluster, hdfs_directory, tmp_path, count)
     with capsys.disabled():
         print("", *figures.lines(), sep="\n  ")  # noqa: T201 - figures for whoever runs it
-    assert figures.said == [
+    assert figures.printed == [
         f"filters: {count} added, 0 changed, 0 removed, 0 unchanged",
         f"filters: 0 added, 0 changed, 0 removed, {count} unchanged",
     ]

@@ -110,11 +110,11 @@ def test_reading_in_turn_what_does_not_fit_leaves_a_stable_part(ring: Ring[Item]
     for number in range(1_000):
         held[number] = added(ring, ALICE, 1)[0]
     hits = 0
-    for turn in range(4):
+    for scan in range(4):
         for number in range(2_000):
             if held.get(number) is not None and held[number].alive:
                 held[number].referenced = True
-                hits += turn > 0
+                hits += scan > 0
             else:
                 held[number] = replace(ring, ALICE, 1)[0]
     assert hits > 0.8 * 3 * 1_000
@@ -125,11 +125,11 @@ def test_when_all_is_in_use_the_greediest_loses(ring: Ring[Item]) -> None:
     """Shares: bob asks at once again for whatever he reads, and takes nothing of those who hold less than he."""
     polled = [item for number in range(10) for item in added(ring, Caller(f"user={number}"), 20)]
     added(ring, BOB, 800)
-    for turn in range(50):
+    for lap in range(50):
         for item in polled:
             item.referenced = True
         replace(ring, BOB, 200, asked=1)
-        assert share_left(polled) > 0.95, turn
+        assert share_left(polled) > 0.95, lap
     ring.check()
 
 

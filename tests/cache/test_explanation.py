@@ -20,7 +20,7 @@ def test_a_time_that_never_was_is_none() -> None:
     assert (finite(2.0), finite(-math.inf), finite(math.inf)) == (2.0, None, None)
 
 
-def test_the_latest_change_of_the_path_or_above_it_is_told() -> None:
+def test_the_latest_change_of_the_path_or_above_it_is_named() -> None:
     """A directory's rename explains what happened to the files in it."""
     remembered = {
         "/a": Forgotten("/a", "Moved", 7, 5.0),

@@ -178,8 +178,8 @@ def test_a_right_ends_with_what_authenticated_its_caller() -> None:
     assert not is_hit(cache, "/b/f", ALICE, 11.0)
 
 
-@pytest.mark.parametrize("is_told_by_namenode", [False, True])
-def test_ended_rights_give_nothing_from_memory(is_told_by_namenode: bool) -> None:
+@pytest.mark.parametrize("is_refused_by_namenode", [False, True])
+def test_ended_rights_give_nothing_from_memory(is_refused_by_namenode: bool) -> None:
     """A token that was cancelled, a cookie that is refused: in all directories at once, also for the fast path."""
     cache = make_cache(max_staleness_s=100.0)
     for path in ("/a/f", "/b/f"):
@@ -187,7 +187,7 @@ def test_ended_rights_give_nothing_from_memory(is_told_by_namenode: bool) -> Non
         fill(cache, path, BOB, 1.0)
     settle(cache, 2.0)
     hit = hit_of(cache.lookup("/b/f", ALICE, 2.0))
-    if is_told_by_namenode:
+    if is_refused_by_namenode:
         cache.conclude(fetch(cache, "/a/g", ALICE, 2.0), Unauthenticated(2.0))
     else:
         cache.rights.end(ALICE, 2.0)

@@ -335,10 +335,10 @@ def test_reading_paths_that_do_not_exist_costs_others_nothing() -> None:
     for path, caller in polled:
         fill(cache, path, caller, 1.0)
     cache.cover(2.0, 100)
-    for turn in range(10):
-        assert sum(is_hit(cache, path, caller, 2.0) for path, caller in polled) >= 0.97 * len(polled), turn
+    for lap in range(10):
+        assert sum(is_hit(cache, path, caller, 2.0) for path, caller in polled) >= 0.97 * len(polled), lap
         for n in range(1_000):
-            path = f"/scan/{turn}-{n}"
+            path = f"/scan/{lap}-{n}"
             fill(cache, path, CAROL, 1.5)
             is_hit(cache, path, CAROL, 2.0)
     assert cache.stats(2.0).bytes <= 1_000_000

@@ -30,7 +30,7 @@ def test_agrees_with_a_naive_twin(steps: list[tuple[bool, str]]) -> None:
             assert subtrees.cover(asked) is expected
 
 
-def test_tops_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tops_of_one_hash_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     """The hash only says where to look."""
     monkeypatch.setattr("nncache.cache.subtrees._chains", lambda _: iter((0,)))
     subtrees = Subtrees()

@@ -232,10 +232,10 @@ def test_no_window_without_a_right_the_namenode_confirms(windows: TwoStepWindows
     assert windows.open == 0
     windows.may_be_granted("/x")
     assert windows.take_recheck_queue() == []
-    for turn in range(1, 3):
+    for count in range(1, 3):
         windows.may_be_granted("/a")
         (write,) = windows.take_recheck_queue()
-        assert (write.path, len(calls)) == ("/a/b", turn)
+        assert (write.path, len(calls)) == ("/a/b", count)
         assert answer(windows, write, has_right=False) == ()
         assert not windows.is_blocked("/a/b", 1.0)
     windows.may_be_granted("/a")

@@ -15,7 +15,7 @@ def with_contact(contact: Contact, **flags: object) -> Facts:
     return of_proxy(flags, contacts=dict(contacts(RIGHT)) | {contact.address: contact})
 
 
-def test_what_is_right_is_told_for_each() -> None:
+def test_what_is_right_is_reported_for_each() -> None:
     """One line for each address, in the order of the settings."""
     facts = of_proxy(ON_ZOOKEEPER, contacts=contacts(RIGHT | {"zk1:2181": ServerKind.ZOOKEEPER}))
     assert reported(addresses(facts)) == [

@@ -150,7 +150,7 @@ def test_token_and_class() -> None:
     assert reported(access(of_publisher(host=host)))[1] == "ok: the class of output_stream can be loaded | "
 
 
-def test_a_token_that_crosses_the_network_in_clear_is_told() -> None:
+def test_a_token_that_crosses_the_network_in_clear_is_reported() -> None:
     """On loopback it does not, nor over TLS."""
     flags = {"admin_token_file": "/t", "admin": "0.0.0.0:9872"}
     (_, line) = reported(access(of_proxy(flags)))
@@ -187,7 +187,7 @@ def test_coverage_must_be_published_often_enough() -> None:
     assert line.startswith("warning: coverage_interval_s is 2: proxies whose max_staleness_s is 3")
 
 
-def test_a_ticket_of_another_program_that_ends_soon_is_told() -> None:
+def test_a_ticket_of_another_program_that_ends_soon_is_reported() -> None:
     """One from a keytab is renewed by ourselves."""
     given = {"ticket_cache": "FILE:/c"}
     assert reported(identity(of_proxy(given, host=HostFound(ticket_left_s=7200.0))))[0].startswith("ok: ")

@@ -49,7 +49,7 @@ def test_a_small_cache_misses_edits(size: str, verdicts: list[Verdict]) -> None:
     assert all("set dfs.journalnode.edit-cache-size.bytes to" in each.remedy for each in findings[1:])
 
 
-def test_a_configuration_that_is_not_shown_is_said() -> None:
+def test_a_configuration_that_is_not_shown_is_reported() -> None:
     """Its JournalNode can be read all the same; of one that cannot, that is all there is to say."""
     silent = {
         "j1:8485": JournalNodeFound(conf_silence="/conf answers 403"),

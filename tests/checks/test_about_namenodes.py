@@ -246,7 +246,7 @@ def test_observers_and_starting_ones_do_not_count_for_the_order() -> None:
     assert [line[:3] for line in reported(states(of_proxy(PAIR, namenodes=observing)))] == ["ok:"]
 
 
-def test_silence_over_http_is_told_as_the_reason() -> None:
+def test_silence_over_http_is_reported_as_the_reason() -> None:
     """What JMX answered explains why nothing is known of the states."""
     silent = {ONE: NameNodeFound(silence="no answer in 3 s")}
     assert reported(states(of_proxy(namenodes=silent))) == ["skipped: because no answer in 3 s | "]
@@ -358,8 +358,8 @@ def test_a_namenode_whose_jmx_says_nothing_of_use() -> None:
 
 
 @pytest.mark.parametrize(("ahead_s", "shown"), [(3601.2, "3601 s ahead of"), (-2.0, "2 s behind")])
-def test_clocks_are_told_and_never_judged(ahead_s: float, shown: str) -> None:
-    """Nothing depends on them, and that is said."""
+def test_clocks_are_reported_and_never_judged(ahead_s: float, shown: str) -> None:
+    """Nothing depends on them, and the line says so."""
     (line,) = reported(clock(of_proxy(namenodes={ONE: namenode(clock_ahead_s=ahead_s)})))
     assert line.startswith(f"ok: the clock of nn1:9870 is {shown} ours")
     assert "the gate compares no two clocks" in line

@@ -39,7 +39,7 @@ def test_without_zookeeper_nothing_is_judged() -> None:
     assert reported(publisher(followed(silent))) == ["skipped: because ZooKeeper could not be read | "]
 
 
-def test_a_session_is_said_with_the_root() -> None:
+def test_a_session_is_reported_with_the_root() -> None:
     """There, or not yet."""
     assert "/HDFSInotifyRoot can be read" in reported(session(followed(published())))[0]
     assert "/HDFSInotifyRoot is not there yet" in reported(session(followed(ZooKeeperFound())))[0]
@@ -126,7 +126,7 @@ def test_a_proxy_needs_a_publisher_that_keeps_up() -> None:
     ]
 
 
-def test_a_publisher_is_told_of_another_one() -> None:
+def test_another_publisher_that_leads_is_reported() -> None:
     """It would wait."""
     other = of_publisher(zookeeper=published(has_publisher=True, publisher=PUBLISHER))
     assert reported(publisher(other))[0].startswith("ok: another publisher leads: process 7 on h")

@@ -99,7 +99,7 @@ def test_nothing_is_wrong_with_the_defaults(form: Form) -> None:  # type: ignore
     assert (found.limits, found.token, found.classes, set(found.bound.values())) == ("", "", {}, {""})
 
 
-def test_a_name_that_no_host_has_is_told() -> None:
+def test_a_name_that_no_host_has_is_reported() -> None:
     """As the system says it."""
     assert looked(PUBLISHER, admin="no-such-host.invalid:9873").bound["admin"]
     assert looked(PUBLISHER, admin="[::1]:0").bound["admin"] in {"", "Cannot assign requested address"}

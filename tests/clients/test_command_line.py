@@ -37,12 +37,12 @@ def test_hdfs_dfs(same_outcome: Compare, cluster: Cluster, tmp_path: Path) -> No
             ("-rm", "-r", "-skipTrash", f"{url}/d"),
             ("-stat", f"{url}/d/g"),
         ]
-        said = []
+        outcomes = []
         for step in steps:
             done = cluster.fs_shell(*step, user=USER)
             output = f"{done.stdout} {done.stderr}".replace(url, "URL").replace(str(local), "LOCAL")
-            said.append(f"{step[0]}: {done.returncode} {output}")
-        return said
+            outcomes.append(f"{step[0]}: {done.returncode} {output}")
+        return outcomes
 
     same_outcome(story)
 
@@ -75,8 +75,8 @@ def test_curl(same_outcome: Compare, tmp_path: Path) -> None:
             stdout = done.stdout
             if "--head" in arguments:  # nginx orders the fields by itself
                 stdout = "".join(sorted(stdout.splitlines(keepends=True)))
-            said = f"{arguments} {target}: {done.returncode} {stdout} {done.stderr}"
-            return said.replace(str(local), "LOCAL")
+            outcome = f"{arguments} {target}: {done.returncode} {stdout} {done.stderr}"
+            return outcome.replace(str(local), "LOCAL")
 
         upload = ("--location", "--upload-file", str(local))
         return [

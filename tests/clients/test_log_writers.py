@@ -48,12 +48,12 @@ def test_what_is_shipped_is_there(cluster: Cluster, way: Way, kind: str) -> None
         return reply.headers["Cache-Status"] == "nncache; hit"
 
     until(poll)
-    with shipper(kind, url) as (lines, said):
+    with shipper(kind, url) as (lines, output):
         for number in range(ROUNDS):
             line, before = f"{kind} {number}\n", hits(way.proxy)
             lines.write(line)
             lines.flush()
-            assert said.readline() == ("appended\n" if number else "created\n")
+            assert output.readline() == ("appended\n" if number else "created\n")
             assert hits(way.proxy) == before
             shipped += line * 100
             until(poll)

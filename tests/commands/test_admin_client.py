@@ -49,7 +49,7 @@ def test_the_answer_is_the_object_in_the_body(tmp_path: Path) -> None:
         (200, b"[]", "is not the admin port of an nncache proxy"),
     ],
 )
-def test_another_answer_is_told_in_one_line(status: int, body: bytes, reported: str) -> None:
+def test_another_answer_is_reported_in_one_line(status: int, body: bytes, reported: str) -> None:
     """Whatever listens there, the line says what it is not."""
     with answering(status, body) as (address, _), pytest.raises(AdminError, match=reported):
         port(address, "").ask("/status")

@@ -150,8 +150,8 @@ def test_wrong_words_ask_nobody(words: list[str], error: str, simulation: Simula
 def test_what_can_not_be_asked_is_exit_code_2(words: list[str], error: str, simulation: Simulation) -> None:
     """1 says that answers are wrong."""
     nothing = free_address()
-    said = [word.replace("ADMIN", nothing) for word in words]
-    result = CliRunner().invoke(nncache, ["audit", "--admin", simulation.address, *said])
+    arguments = [word.replace("ADMIN", nothing) for word in words]
+    result = CliRunner().invoke(nncache, ["audit", "--admin", simulation.address, *arguments])
     assert result.exception is not None
     assert getattr(result.exception, "exit_code", None) == 2
     assert error in str(result.exception)

@@ -22,16 +22,16 @@ main()
 
 
 @pytest.mark.parametrize(
-    ("encoding", "said"),
+    ("encoding", "shown"),
     [
         ("latin-1", b"data-\\U0001f600 caf\xe9 lone-\\udc80\n"),
         ("koi8-r", b"data-\\U0001f600 caf\\xe9 lone-\\udc80\n"),
         ("utf-8", "data-\U0001f600 caf\xe9 lone-\\udc80\n".encode()),
     ],
 )
-def test_a_name_that_the_terminal_cannot_show_is_escaped(encoding: str, said: bytes) -> None:
+def test_a_name_that_the_terminal_cannot_show_is_escaped(encoding: str, shown: bytes) -> None:
     """projecthamster/hamster #94, aws-cli #1386: whoever names a file must not end the output of others."""
     environ = {**os.environ, "PYTHONIOENCODING": encoding}
     done = subprocess.run([sys.executable, "-c", SAY], env=environ, capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (0, said), done.stderr
+    assert (done.returncode, done.stdout) == (0, shown), done.stderr
     assert done.stderr == "err-\U0001f600\n".encode(encoding, "backslashreplace")

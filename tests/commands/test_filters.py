@@ -279,7 +279,7 @@ def test_users_are_separated_by_commas_and_blanks() -> None:
     assert parts(("a,b", "c", " d , ,e")) == ("a", "b", "c", "d", "e")
 
 
-def test_a_glob_that_matches_less_than_it_seems_to_is_told(command: Command) -> None:
+def test_a_glob_that_matches_less_than_it_seems_to_is_reported(command: Command) -> None:
     """It is refused unless that is meant: a level may be."""
     deep = ("add", "--name", "deep", "--glob", "/user/**/x")
     line = command.refused(*deep, kind=ConfigurationError)
@@ -413,7 +413,7 @@ def test_a_file_changes_what_it_names_and_prunes_when_asked(command: Command) ->
     assert json.loads(command.must("diff", "-", "--json", text=file))["unchanged"] == 1
 
 
-def test_a_bad_file_changes_nothing_and_all_its_errors_are_told(command: Command) -> None:
+def test_a_bad_file_changes_nothing_and_all_its_errors_are_listed(command: Command) -> None:
     """The good entries, too, are not applied: exit code 2."""
     command.file.write_text(FILE + '[[filter]]\nname = "a/b"\nglob = "x"\n')
     for verb in ("apply", "diff"):
@@ -436,7 +436,7 @@ def test_only_administrators_apply(command: Command) -> None:
     assert result.stdout == "filters: 0 added, 0 changed, 0 removed, 0 unchanged\n"
 
 
-def test_broken_filters_are_left_alone_and_told(command: Command) -> None:
+def test_broken_filters_are_left_alone_and_named(command: Command) -> None:
     """Exit code 1: HDFS has not what the file says, the file not what HDFS has."""
     make_directory(command.cluster, f"{command.path}/joe", "755")
     applied = command.run("apply", str(command.file))

@@ -140,7 +140,7 @@ def test_each_filter_has_a_line_that_steers_no_terminal() -> None:
     assert list(remarks(plan)) == []
 
 
-def test_only_what_differs_is_told() -> None:
+def test_only_what_differs_is_printed() -> None:
     """Of a filter that changes."""
     change = Change(OTHER, Filter("joe", "/x", "joe", OTHER.allowed_subscribers))
     assert list(plan_lines(FilePlan(changed=(change,), broken={}))) == ["~ joe  owner ann -> joe"]
@@ -203,13 +203,13 @@ def test_the_namenodes_latest_edits_are_read(cluster: Cluster, hdfs_directory: s
     assert "only a superuser of HDFS may read the edits" in str(refused)
     assert isinstance(wrong, ConfigurationError)
     assert "a glob begins with a /" in str(wrong)
-    said = estimate("--transactions", "9", "--max-seconds", "1e-9", "--limit", "0", glob="/*/**")
-    assert said.stdout.startswith("/*/**\n")
-    assert "not to the end: --max-seconds" in said.stderr
-    assert "** stays within one level" in said.stderr
+    result = estimate("--transactions", "9", "--max-seconds", "1e-9", "--limit", "0", glob="/*/**")
+    assert result.stdout.startswith("/*/**\n")
+    assert "not to the end: --max-seconds" in result.stderr
+    assert "** stays within one level" in result.stderr
 
 
-def test_it_is_told_in_lines() -> None:
+def test_an_estimate_is_printed_in_lines() -> None:
     """With what the limits say."""
     assert list(lines("/a/*", FOUND, 1000.0, "")) == [
         "/a/*",
@@ -223,7 +223,7 @@ def test_it_is_told_in_lines() -> None:
     assert list(lines("/a/*", FOUND, 0.0, "too general"))[-1] == "  limits     refused: too general"
 
 
-def test_what_is_not_known_is_not_said() -> None:
+def test_what_is_not_known_is_not_printed() -> None:
     """How long it took, or anything at all."""
     vague = replace(
         FOUND, first_txid=1, last_txid=1, seconds=None, matched=9, events=9, matched_transactions=1
@@ -243,7 +243,7 @@ def test_what_is_not_known_is_not_said() -> None:
 NOWHERE = SettingsOfFilters(namenodes=WebHdfsSettings(namenode_http=("127.0.0.1:1",), user="joe"))
 
 
-def test_an_unreachable_namenode_is_told_with_the_flag() -> None:
+def test_an_unreachable_namenode_is_reported_with_the_flag() -> None:
     """In the operating system's words, without those of a library."""
     with pytest.raises(FiltersError) as caught:
         on_store(NOWHERE, lambda store: store.read_all())

@@ -109,7 +109,7 @@ def test_an_expanded_glob_says_quote_it(command: tuple[str, ...], glob: tuple[st
 @pytest.mark.parametrize(
     "arguments", [("proxy", "x"), ("proxy", "--glob", "/a", "--nonsense"), ("filters", "add", "--glob", "/a")]
 )
-def test_other_mistakes_are_told_as_ever(arguments: tuple[str, ...]) -> None:
+def test_other_mistakes_are_reported_as_ever(arguments: tuple[str, ...]) -> None:
     """No glob, or nothing extra."""
     result = CliRunner().invoke(nncache, arguments)
     assert result.exit_code == 2

@@ -12,7 +12,7 @@ from nncache.testbed import Cluster
 from tests.commands.planted import Report, checked
 from tests.commands.plants import FILES, IN_THE_REGISTRY, PLANTS, SITES, WRONG_SETTINGS
 from tests.hadoop.site_files import prop, site
-from tests.processes import fetched, free_address, running, said
+from tests.processes import fetched, free_address, output, running
 
 OF_THE_NAMENODE = "--nameservice ns1 --namenode-http 127.0.0.1:9870 --namenode-rpc 127.0.0.1:8020"
 START = (
@@ -46,7 +46,7 @@ def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path,
         assert first[:2] == (404, "nncache; fwd=miss; stored")
         assert [reply[:2] for reply in others] == [(404, "nncache; hit")] * 3
         assert {reply[2] for reply in others} == {first[2]}
-        assert json.loads(said("explain", path, "--admin", admin, "--json"))["answer"] == "hit"
+        assert json.loads(output("explain", path, "--admin", admin, "--json"))["answer"] == "hit"
         ((_, _, metrics),) = fetched(admin, "/metrics")
         assert "\nnncache_cache_gate_open 1.0\n" in metrics
         while "\nnncache_fast_path_hits_total 0.0\n" in metrics:  # a hasty client may come too early for it
@@ -77,7 +77,7 @@ def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path,
 ADDRESSES = {"superuser": "hdfs", "filters": "/filters", "http": "a:1", "rpc": "a:2"}
 
 
-def assert_it_is_told(report: Report, *parts: str) -> None:
+def assert_failure_names(report: Report, *parts: str) -> None:
     """Each part is in some line, and nothing can start."""
     assert report.exit_code == 2
     reported = " | ".join(each["text"] for each in report.findings)
@@ -90,7 +90,7 @@ def test_a_wrong_setting_is_named(name: str) -> None:
     words, parts = WRONG_SETTINGS[name]
     report = checked(*words.format_map(ADDRESSES).split())
     assert {(each["check"], each["verdict"]) for each in report.findings} == {(SETTINGS, "failed")}
-    assert_it_is_told(report, *parts)
+    assert_failure_names(report, *parts)
 
 
 def test_at_least_eighty_mistakes_are_planted() -> None:
@@ -105,7 +105,7 @@ def test_a_mistake_in_a_file_is_named(tmp_path: Path, name: str) -> None:
     config = tmp_path / "nncache.toml"
     config.write_text(content)
     report = checked("proxy", "--config", str(config))
-    assert_it_is_told(report, str(config), *parts)
+    assert_failure_names(report, str(config), *parts)
     assert "hidden" not in str(report)
 
 
@@ -115,7 +115,7 @@ def test_a_mistake_in_hadoops_files_is_named(tmp_path: Path, name: str) -> None:
     values, words, parts = SITES[name]
     (tmp_path / "hdfs-site.xml").write_text(site(*(prop(*each) for each in values.items())))
     report = checked("proxy", "--hadoop-conf-dir", str(tmp_path), *words)
-    assert_it_is_told(report, str(tmp_path), *parts)
+    assert_failure_names(report, str(tmp_path), *parts)
 
 
 def test_a_variable_that_means_nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 from nncache.testbed import Cluster
 from tests.cluster import make_directory, webhdfs
 from tests.patience import HANG_S, until
-from tests.processes import Running, fetched, free_address, running, said
+from tests.processes import Running, fetched, free_address, output, running
 
 START = "--nameservice ns1 --namenode-http 127.0.0.1:9870 --namenode-rpc 127.0.0.1:8020 --zookeeper 127.0.0.1:2181"
 
@@ -72,7 +72,7 @@ class Fixture:
             "--allow",
             "alice",
         )
-        said("filters", "add", *adding, "--namenode-http", self.cluster.namenodes[0].http, *self._filters)
+        output("filters", "add", *adding, "--namenode-http", self.cluster.namenodes[0].http, *self._filters)
 
     def publisher(self, admin: str) -> Running:
         """Run a publisher."""

@@ -161,11 +161,11 @@ def test_a_loop_goes_on_until_a_signal(
             assert loop.wait(HANG_S) == 0
         finally:
             loop.kill()
-    said = log.read_text().splitlines()
-    assert said.count(f"/users/joe/web/b: kept: {RUNS} is RUNNING") == 1
-    outages = [line for line in said if line.startswith("nothing more is deleted this time: ")]
+    logged = log.read_text().splitlines()
+    assert logged.count(f"/users/joe/web/b: kept: {RUNS} is RUNNING") == 1
+    outages = [line for line in logged if line.startswith("nothing more is deleted this time: ")]
     assert outages
-    assert len(outages) == len(said) - 1
+    assert len(outages) == len(logged) - 1
 
 
 def test_a_loop_that_cannot_begin_fails() -> None:

@@ -103,8 +103,8 @@ def test_reloads_and_the_end_cost_no_request(cluster: Cluster, tmp_path: Path) -
         )
 
     def cache_status() -> str:
-        ((_, said, _),) = fetched(listen, KEPT.format("mine"))
-        return said
+        ((_, value, _),) = fetched(listen, KEPT.format("mine"))
+        return value
 
     write("/reloaded/*/_SUCCESS")
     notify = tmp_path / "notify"

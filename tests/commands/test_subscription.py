@@ -106,7 +106,7 @@ def test_a_filter_made_anew_goes_on_behind_what_is_missing() -> None:
     play(watching(story))
 
 
-def test_an_outage_is_told_once_and_so_is_its_end() -> None:
+def test_an_outage_is_reported_once_and_so_is_its_end() -> None:
     """However long it lasts; nothing is missing when it is over."""
 
     async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
@@ -123,7 +123,7 @@ def test_an_outage_is_told_once_and_so_is_its_end() -> None:
     play(watching(story))
 
 
-def test_a_publisher_away_is_told_once_and_so_is_its_return() -> None:
+def test_a_publisher_away_is_reported_once_and_so_is_its_return() -> None:
     """Also when ZooKeeper goes away meanwhile."""
 
     async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:

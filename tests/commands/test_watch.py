@@ -89,7 +89,7 @@ def watching(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
         process.communicate()
 
 
-def said(process: "subprocess.Popen[str]") -> str:
+def next_line(process: "subprocess.Popen[str]") -> str:
     """Return its next line."""
     assert process.stdout is not None
     return process.stdout.readline()
@@ -101,10 +101,10 @@ async def test_each_event_is_a_line_at_once_until_a_signal(
 ) -> None:
     """Piped, too: whoever reads waits for no buffer. The signal is no failure."""
     with watching("joe", *published.flags) as process:
-        assert "-- following joe after transaction 10" in said(process)
+        assert "-- following joe after transaction 10" in next_line(process)
         for name in ("a", "b"):
             await published.unlink(f"/joe/{name}")
-            assert f" UNLINK   /joe/{name}" in said(process)
+            assert f" UNLINK   /joe/{name}" in next_line(process)
         process.send_signal(number)
         assert process.communicate(timeout=ENDS_S) == ("", "")
         assert process.returncode == 0
@@ -115,7 +115,7 @@ async def test_programs_get_objects_and_may_begin_earlier(published: Published) 
     for name in ("a", "b"):
         await published.unlink(f"/joe/{name}")
     with watching("joe", "--json", "--from", "11", *published.flags) as process:
-        lines = [json.loads(said(process)) for _ in range(2)]
+        lines = [json.loads(next_line(process)) for _ in range(2)]
     assert lines == [
         {"filter": "joe", "after": 11},
         {"filter": "joe", "txid": 12, "type": "UNLINK", "path": "/joe/b"},
@@ -125,7 +125,7 @@ async def test_programs_get_objects_and_may_begin_earlier(published: Published) 
 async def test_a_reader_that_goes_away_ends_it_quietly(published: Published) -> None:
     """As in `nncache watch joe | head -1`."""
     with watching("joe", *published.flags) as process:
-        said(process)
+        next_line(process)
         assert process.stdout is not None
         process.stdout.close()
         await published.unlink("/joe/a")

@@ -1,4 +1,4 @@
-"""A directory of a real NameNode as the place of the model's namespace: what is done to it, said of it and told of it.
+"""A directory of a real NameNode as the place of the model's namespace: what is done to it, and what it answers.
 
 Users, paths and units are the model's: its superuser stands for the cluster's, its root for the directory, and one of
 its units of length for `_UNIT` bytes.
@@ -32,7 +32,7 @@ _BELOW_A_FILE: Final = re.compile(r"(\S+) \(is not a directory\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Reply:
     """A reply, as far as the model says anything of it.
 
     Attributes:
@@ -112,11 +112,11 @@ class RealNamespace:
 
     # -- what it says
 
-    def status(self, path: str, user: str) -> Shown | Said:
-        """Ask for a status; what is no status comes as what was said instead."""
+    def status(self, path: str, user: str) -> Shown | Reply:
+        """Ask for a status; what is no status comes as the reply that it is."""
         reply = self._ask("GET", path, "op=GETFILESTATUS", user)
         if reply.status != http.client.OK:
-            return self._said(reply)
+            return self._read(reply)
         return Shown.of(reply.body, _UNIT, self._model_user)
 
     def led_to(self, spelled: str, query: str) -> str:
@@ -171,17 +171,17 @@ class RealNamespace:
 
     # -- what is done to it
 
-    def call(self, method: str, path: str, query: str, user: str) -> Said:
+    def call(self, method: str, path: str, query: str, user: str) -> Reply:
         """Make a call of one step. The model's paths stand in its query with "destination=" before them."""
         query = query.replace("destination=", f"destination={self.top}")
-        return self._said(self._ask(method, path, query, user))
+        return self._read(self._ask(method, path, query, user))
 
-    def open(self, method: str, path: str, query: str, user: str) -> Said:
+    def open(self, method: str, path: str, query: str, user: str) -> Reply:
         """Make both steps of a write, but leave the file open: half of a unit was written."""
         before = self.last_txid()
         first = self._ask(method, path, f"{query}&noredirect=true", user)
         if first.status != http.client.OK:
-            return self._said(first)
+            return self._read(first)
         connection, waits = begin(method, led_to(first), _UNIT)
         if not waits or not self._await_open(connection, path, before):
             return self._end(connection)
@@ -189,7 +189,7 @@ class RealNamespace:
         shown = self.status(path, SUPERUSER)
         assert isinstance(shown, Shown), shown
         self._open[shown.file_id] = connection
-        return Said(http.client.OK)
+        return Reply(http.client.OK)
 
     def _await_open(self, connection: http.client.HTTPConnection, path: str, before: int) -> bool:
         """Wait until the edits tell that the file is open; False if the DataNode replies instead."""
@@ -202,12 +202,12 @@ class RealNamespace:
                     return True
         raise TimeoutError(path)
 
-    def close(self, path: str) -> Said:
+    def close(self, path: str) -> Reply:
         """Write the rest and complete the file; one that is closed, or never was opened here, is left alone."""
         shown = self.status(path, SUPERUSER)
         connection = self._open.pop(shown.file_id, None) if isinstance(shown, Shown) else None
         if connection is None:
-            return Said(http.client.OK)
+            return Reply(http.client.OK)
         connection.send(b"x")
         return self._end(connection)
 
@@ -219,15 +219,15 @@ class RealNamespace:
         target = quote(f"{PREFIX}{place}?{query}&user.name={who}", safe=ASCII)
         return self._asker.ask(method, target)
 
-    def _end(self, connection: http.client.HTTPConnection) -> Said:
+    def _end(self, connection: http.client.HTTPConnection) -> Reply:
         try:
             response = connection.getresponse()
-            return self._said(RawReply(response.status, (), response.read(), 0.0, 0.0))
+            return self._read(RawReply(response.status, (), response.read(), 0.0, 0.0))
         finally:
             connection.close()
 
-    def _said(self, reply: RawReply) -> Said:
-        return said(reply.status, reply.body, self._inside, self._model_user)
+    def _read(self, reply: RawReply) -> Reply:
+        return read(reply.status, reply.body, self._inside, self._model_user)
 
     def _inside(self, path: str) -> str:
         return path.removeprefix(self.top) or "/"
@@ -236,13 +236,13 @@ class RealNamespace:
         return SUPERUSER if user == self.cluster.superuser else user
 
 
-def said(
+def read(
     status: int, body: bytes, inside: Callable[[str], str] = str, model_user: Callable[[str], str] = str
-) -> Said:
+) -> Reply:
     """Read a reply, the NameNode's or the model's; a 201 of a DataNode is a 200."""
     if status in (http.client.OK, http.client.CREATED):
         truth = json.loads(body).get("boolean") if body else None
-        return Said(http.client.OK, truth=truth)
+        return Reply(http.client.OK, truth=truth)
     remote = json.loads(body)["RemoteException"]
     if match := _DENIED.search(remote["message"]):
         user, access, path = match.groups()
@@ -251,4 +251,4 @@ def said(
         denied = (inside(match[1]),)
     else:
         denied = ()
-    return Said(status, remote["exception"], denied, message=remote["message"])
+    return Reply(status, remote["exception"], denied, message=remote["message"])

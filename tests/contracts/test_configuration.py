@@ -78,7 +78,7 @@ def test_drawn_files_mean_the_same(hadoop: Any, tmp_path: Path) -> None:
     """Each value of each name; and what Hadoop gives up is given up."""
     (tmp_path / "included.xml").write_text(site(prop("c", "from ${a}"), prop("d", "included", is_final=True)))
     files = [tmp_path / name for name in RESOURCES]
-    differences, said, given_up = [], 0, 0
+    differences, present, given_up = [], 0, 0
     for seed in range(FILES):
         drawing = Drawing(seed)
         for file in files:
@@ -93,12 +93,12 @@ def test_drawn_files_mean_the_same(hadoop: Any, tmp_path: Path) -> None:
                 ours: object = found.get(name)
             except SettingError:
                 ours = SettingError
-            said += truth is not None
+            present += truth is not None
             given_up += truth is SettingError
             if ours != truth:
                 differences.append((seed, name, ours, truth))
     assert differences == []
-    assert said > FILES
+    assert present > FILES
     assert given_up
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from nncache.hadoop.calls import PREFIX
 from nncache.testbed import Cluster
-from tests.contracts.real_namespace import RealNamespace, Said, Shown, said
+from tests.contracts.real_namespace import RealNamespace, Reply, Shown, read
 from tests.model import namespace as ns
 from tests.model import operations
 from tests.model.draws import DIRECTORIES, PATHS, USERS, Draw
@@ -42,7 +42,7 @@ class Done:
 
     op: str
     what: str  # the operation in words
-    really: Callable[[RealNamespace], Said]
+    really: Callable[[RealNamespace], Reply]
     modelled: Callable[[Namespace, int], list[Step]]
 
     def __str__(self) -> str:
@@ -149,10 +149,10 @@ class Beside:
         try:
             steps = done.modelled(self.now, self.txid)
         except RefusedError as refusal:
-            steps, modelled = [], said(refusal.answer.status, refusal.answer.body)
+            steps, modelled = [], read(refusal.answer.status, refusal.answer.body)
         else:
             truth = operations.reply(done.op, steps).body if really.truth is not None else b""
-            modelled = said(200, truth)
+            modelled = read(200, truth)
         assert really == modelled, f"{done}: {really}, modelled: {modelled}"
         reported = [list(step.events) for step in steps if step.events]
         events = self.real.events_since(before)
@@ -169,7 +169,7 @@ class Beside:
             for user in WHO:
                 answer = ns.status_of(self.now, user, path)
                 shown = self.real.status(path, user)
-                modelled = Shown.of(answer.body) if answer.status == 200 else said(answer.status, answer.body)
+                modelled = Shown.of(answer.body) if answer.status == 200 else read(answer.status, answer.body)
                 what = f"{path} for {user} after {done}: {shown}, modelled: {modelled}"
                 assert type(shown) is type(modelled), what
                 if isinstance(shown, Shown) and isinstance(modelled, Shown):

@@ -161,8 +161,8 @@ async def test_no_request_changes_more_than_is_forgotten_for_it(cluster: Cluster
             forgotten = stale(effects.changes)
             for event in events:
                 made = stale(changes_of_event(event))
-                is_told = not effects.is_complete or forgotten.covers(made)
-                assert is_told, (request, status, body, str(made), str(forgotten))
+                is_forgotten = not effects.is_complete or forgotten.covers(made)
+                assert is_forgotten, (request, status, body, str(made), str(forgotten))
             seen += len(events)
     finally:
         await asker.send("DELETE", asker.target(f"{PREFIX}{directory}?op=DELETE&recursive=true"))

@@ -9,7 +9,7 @@ from nncache.coordination.acl import OF_ITS_MAKER, OPEN, AclEntry, Right
 from nncache.coordination.errors import BadVersionError, NoNodeError, NotAllowedError, ZnodeError
 from nncache.coordination.zookeeper import Check, Create, Delete, SetData, ZnodeAcl
 from tests.contracts.test_zookeeper import real_simulation
-from tests.coordination.simulations import FakeWorld, Simulation
+from tests.coordination.simulations import FakeServer, Simulation
 
 ALLOWED = {
     Right.READ: {"get", "children", "check"},
@@ -34,7 +34,7 @@ async def is_allowed(attempt: Callable[[], Awaitable[object]]) -> bool:
 async def simulation(request: pytest.FixtureRequest) -> AsyncIterator[Simulation]:
     """Yield the fake, or the ZooKeeper of the cluster."""
     if request.param == "fake":
-        fake = FakeWorld()
+        fake = FakeServer()
         await fake.zookeeper.ensure(fake.root)
         yield fake
         return

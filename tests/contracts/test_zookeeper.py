@@ -32,7 +32,7 @@ from nncache.coordination.zookeeper import (
     sequential_name,
 )
 from nncache.testbed import Cluster
-from tests.coordination.simulations import FakeWorld, RealWorld, Simulation, connected, remove
+from tests.coordination.simulations import FakeServer, RealServer, Simulation, connected, remove
 from tests.namenode.ensemble import Ensemble, Member
 
 MOMENT_S = 0.05
@@ -299,7 +299,7 @@ class Contract(ZnodesContract):
         assert (await simulation.zookeeper.get(path)).data == b"kept"
         await simulation.zookeeper.ensure("/")
 
-    async def test_what_an_acl_forbids_is_said_so(self, simulation: Simulation) -> None:
+    async def test_what_an_acl_forbids_is_not_allowed(self, simulation: Simulation) -> None:
         """NotAllowedError for what is forbidden; to ensure it is no more than to know that it is there."""
         path = f"{simulation.root}/a"
         await simulation.zookeeper.commit([Create(path, b"")])
@@ -396,7 +396,7 @@ class Contract(ZnodesContract):
                 if znode is not None and int(znode.data) < number:
                     assert await look.changed(LONG_S)
 
-    async def test_two_looks_at_one_path_are_each_told(self, simulation: Simulation) -> None:
+    async def test_two_looks_at_one_path_are_each_notified(self, simulation: Simulation) -> None:
         """One that has read the change does not take it from the other."""
         path = f"{simulation.root}/a"
         first, second = simulation.zookeeper.watch(path), simulation.zookeeper.watch(path)
@@ -408,7 +408,7 @@ class Contract(ZnodesContract):
         assert await second.changed(0.0)
         assert not await first.changed(0.0)
 
-    async def test_no_connection_in_time_is_said_so(self, simulation: Simulation) -> None:
+    async def test_no_connection_in_time_is_a_lost_connection(self, simulation: Simulation) -> None:
         """A session that was left fails at once."""
         async with simulation.session() as other:
             pass
@@ -465,7 +465,7 @@ class TestLinearizable(ZnodesContract):
     async def simulation(self, request: pytest.FixtureRequest) -> AsyncIterator[Embedded]:
         """Yield them."""
         async with AsyncExitStack() as stack:
-            below: Simulation = FakeWorld()
+            below: Simulation = FakeServer()
             if request.param == "real":
                 cluster = request.getfixturevalue("cluster")
                 below = await stack.enter_async_context(real_simulation(cluster))
@@ -486,18 +486,18 @@ class TestFake(Contract):
     @pytest.fixture
     async def simulation(self) -> Simulation:
         """Return the fake."""
-        simulation = FakeWorld()
+        simulation = FakeServer()
         await simulation.zookeeper.ensure(simulation.root)
         return simulation
 
 
 @asynccontextmanager
-async def real_simulation(cluster: Cluster) -> AsyncIterator[RealWorld]:
+async def real_simulation(cluster: Cluster) -> AsyncIterator[RealServer]:
     """Yield a place in the ZooKeeper of the cluster."""
     root = f"/contract-{uuid.uuid4().hex[:12]}"
     async with connected(cluster.zookeeper.address) as session:
         await session.ensure(root)
-        yield RealWorld(cluster.zookeeper.address, root, session)
+        yield RealServer(cluster.zookeeper.address, root, session)
         await remove(session, root)
 
 

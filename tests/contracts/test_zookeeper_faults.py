@@ -21,7 +21,7 @@ LONG_S = 10.0
 ROOT = "/faults"
 
 
-class FakeWorld:
+class FakeServer:
     """The fake: a session that may be cut off, and another that is not."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class FakeWorld:
         self._server.wipe()
 
 
-class RealWorld:
+class RealServer:
     """A ZooKeeper, the victim's connections through a relay."""
 
     def __init__(self, server: ZooKeeperServer, relay: Relay, victim: ZooKeeper, other: ZooKeeper) -> None:
@@ -81,7 +81,7 @@ class RealWorld:
                 await asyncio.sleep(0.01)
 
 
-Simulation = FakeWorld | RealWorld
+Simulation = FakeServer | RealServer
 
 
 class Contract:
@@ -169,7 +169,7 @@ class TestFake(Contract):
     @pytest.fixture
     async def simulation(self) -> Simulation:
         """Return the fake."""
-        simulation = FakeWorld()
+        simulation = FakeServer()
         await simulation.other.ensure(ROOT)
         return simulation
 
@@ -188,7 +188,7 @@ class TestReal(Contract):
                 connected(relay.address, TIMEOUT_S) as victim,
             ):
                 await other.ensure(ROOT)
-                yield RealWorld(zookeeper_server, relay, victim, other)
+                yield RealServer(zookeeper_server, relay, victim, other)
 
 
 async def failure(call: Awaitable[object]) -> ConnectionLostError | None:

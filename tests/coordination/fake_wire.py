@@ -7,7 +7,7 @@ from typing import Any
 
 from nncache.coordination.errors import ConnectionLostError, CoordinationError
 
-TURN_S = 1e-6
+SPACING_S = 1e-6
 """Keeps apart what would else be due at one time: the loop does not order that."""
 
 
@@ -54,7 +54,7 @@ class FakeWire:
                 )
 
     def _due(self, loop: asyncio.AbstractEventLoop, last: float) -> float:
-        return max(loop.time() + self._latency_s() / 2, last + TURN_S)
+        return max(loop.time() + self._latency_s() / 2, last + SPACING_S)
 
     def _arrive(self, request: Callable[[], object], future: asyncio.Future[WireReply]) -> None:
         if self._is_cut:

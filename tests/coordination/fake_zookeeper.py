@@ -22,7 +22,7 @@ from nncache.coordination.errors import (
 from nncache.coordination.watches import Watcher, WatchHandle, ZnodeWatches
 from nncache.coordination.zookeeper import Create, Operation, SessionStats, Znode, ZnodeAcl
 from tests.coordination.fake_tree import ANYONE, FakeTree, Identities
-from tests.coordination.fake_wire import TURN_S, FakeWire, WireReply
+from tests.coordination.fake_wire import SPACING_S, FakeWire, WireReply
 
 SESSION_TIMEOUT_S = 6.0
 FIRST_SESSION_ID = 0x1_0000_0000_0000
@@ -83,7 +83,7 @@ class FakeZooKeeper:
             if cut_off.is_connected:
                 cut_off.disconnect()
                 loop = asyncio.get_running_loop()
-                loop.call_later(self.session_timeout_s + TURN_S, self._end_if_too_long, cut_off)
+                loop.call_later(self.session_timeout_s + SPACING_S, self._end_if_too_long, cut_off)
 
     def connect(self) -> None:
         """Let everybody connect again."""

@@ -40,7 +40,7 @@ class Simulation(ABC):
         """Have an ACL forbid everything to everybody for as long as the block lasts."""
 
 
-class FakeWorld(Simulation):
+class FakeServer(Simulation):
     """The fake."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class FakeWorld(Simulation):
         self._server.tree.forbidden.discard(path)
 
 
-class RealWorld(Simulation):
+class RealServer(Simulation):
     """A server at an address."""
 
     def __init__(self, address: str, root: str, session: Session) -> None:

@@ -282,7 +282,7 @@ async def test_a_host_without_an_address_is_named() -> None:
     await connection.close()
 
 
-async def test_nobody_there_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_server_there_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """When it has lasted for as long as a session; whoever asks is told the reason, before that too."""
     now = 0.0
     with PortLease() as lease:

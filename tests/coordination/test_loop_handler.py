@@ -88,7 +88,7 @@ async def test_events_reach_the_loop_in_order(handler: LoopHandler, heard: Heard
     assert heard.threads == {threading.current_thread()}
 
 
-async def test_watchers_are_not_told_of_lost_connections(handler: LoopHandler) -> None:
+async def test_watchers_are_not_notified_of_lost_connections(handler: LoopHandler) -> None:
     """The connection itself tells that."""
     reported: list[str] = []
     for kind in (EventType.NONE, EventType.CREATED, EventType.DELETED):
@@ -109,7 +109,7 @@ async def test_a_thread_that_fails_is_heard_of(handler: LoopHandler, heard: Hear
     assert heard.attempts == ["RuntimeError: xids do not match"]
 
 
-def test_a_closed_loop_is_told_nothing(heard: Heard) -> None:
+def test_a_closed_loop_is_not_notified(heard: Heard) -> None:
     """A thread that outlives the loop does not fail for that."""
 
     async def make() -> LoopHandler:

@@ -89,10 +89,10 @@ async def refused(entered: Session, caplog: pytest.LogCaptureFixture) -> str:
     """Wait until the log names a login that failed."""
     async with asyncio.timeout(HANG_S):
         while True:
-            said = [text for text in caplog.messages if "the login as" in text]
-            if said:
+            logged = [text for text in caplog.messages if "the login as" in text]
+            if logged:
                 assert not entered.is_connected
-                return said[0]
+                return logged[0]
             await asyncio.sleep(0.01)
 
 
@@ -112,14 +112,14 @@ async def test_without_a_login_nothing_may_be_done(by_password: ZooKeeperServer)
             await zookeeper.get("/zookeeper")
 
 
-async def test_a_wrong_password_is_told_once_and_tried_again(
+async def test_a_wrong_password_is_logged_once_and_tried_again(
     by_password: ZooKeeperServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """By itself kazoo would never try again; the password itself is in no line."""
     async with session(digest(by_password, tmp_path, "wrong-secret")) as zookeeper:
-        said = await refused(zookeeper, caplog)
-        assert "the login as user pub failed" in said
-        assert "zookeeper_sasl" in said
+        logged = await refused(zookeeper, caplog)
+        assert "the login as user pub failed" in logged
+        assert "zookeeper_sasl" in logged
         had = client_of(zookeeper)
         async with asyncio.timeout(HANG_S):
             while client_of(zookeeper) is had:  # noqa: ASYNC110 - nothing tells
@@ -142,9 +142,9 @@ async def test_a_ticket_lets_in_and_a_keytab_replaced_later(
         rolled = identity(kdc_server, "zkrolled")
         kdc_server.change_key("zkrolled")
         async with session(settings, rolled) as zookeeper:
-            said = await refused(zookeeper, caplog)
-            assert f"the login as zkrolled@{REALM} failed" in said
-            assert "export the keytab again" in said
+            logged = await refused(zookeeper, caplog)
+            assert f"the login as zkrolled@{REALM} failed" in logged
+            assert "export the keytab again" in logged
             assert zookeeper.stats().is_login_failing
             kdc_server.keytab("zkrolled").chmod(0o400)
             await zookeeper.wait_connected(HANG_S)
@@ -153,18 +153,18 @@ async def test_a_ticket_lets_in_and_a_keytab_replaced_later(
 
 
 @pytest.mark.parametrize(
-    ("mode", "content", "said"),
+    ("mode", "content", "reason"),
     [(0o640, b"x", "mode 0640"), (0o600, b" \n", "must hold a password"), (0o600, b"\xff", "cannot be read")],
 )
 def test_a_password_file_that_cannot_be_used_is_refused(
-    tmp_path: Path, mode: int, content: bytes, said: str
+    tmp_path: Path, mode: int, content: bytes, reason: str
 ) -> None:
     """At the start, with what would be right."""
     file = tmp_path / "p"
     file.write_bytes(content)
     file.chmod(mode)
     settings = ZooKeeperSettings(zookeeper_sasl="digest", zookeeper_password_file=str(file))
-    with pytest.raises(SettingError, match=rf"zookeeper_password_file: .*{said}"):
+    with pytest.raises(SettingError, match=rf"zookeeper_password_file: .*{reason}"):
         login_of(settings, None)
 
 

@@ -68,15 +68,15 @@ async def distrusted(of: ZooKeeperSettings, caplog: pytest.LogCaptureFixture) ->
     """Return what is logged, once, about a server that is not believed, or does not believe us."""
     caplog.clear()
 
-    def said() -> list[str]:
+    def logged() -> list[str]:
         return [text for text in caplog.messages if text.startswith("test: ZooKeeper at")]
 
     async with session(of) as zookeeper:
-        await until_so(lambda: bool(said()))
+        await until_so(lambda: bool(logged()))
         with pytest.raises(ConnectionLostError) as caught:
             await zookeeper.wait_connected(1.0)
-        assert len(said()) == 1, "tried several times, said once"
-    (text,) = said()
+        assert len(logged()) == 1, "tried several times, logged once"
+    (text,) = logged()
     assert text.removeprefix("test: ZooKeeper at ").partition("; it is tried")[0] in str(caught.value)
     return text
 

@@ -15,7 +15,7 @@ from tests.proxy.wire import until
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_sets_the_event_and_is_told(
+def test_a_signal_sets_the_event_and_is_logged(
     number: signal.Signals, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What is under way ends in order, on the loop that the proxy is measured on."""

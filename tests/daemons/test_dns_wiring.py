@@ -265,20 +265,20 @@ async def test_another_watch_tells_what_is_gone(zone: Zone) -> None:
 
 
 async def test_a_large_registry_does_not_hold_up_answers(zone: Zone) -> None:
-    """Others get their turn in between."""
-    turns = 0
+    """Other tasks run in between."""
+    iterations = 0
 
     async def count() -> None:
-        nonlocal turns
+        nonlocal iterations
         while True:
-            turns += 1
+            iterations += 1
             await asyncio.sleep(0)
 
     async with asyncio.TaskGroup() as tasks:
         counting = tasks.create_task(count())
         await reported(DnsFollowing(zone), zone, *(present(f"s{number}") for number in range(320)), Current())
         counting.cancel()
-    assert turns >= 20
+    assert iterations >= 20
 
 
 async def test_a_registry_that_is_not_there_is_noticed(zone: Zone) -> None:
@@ -310,7 +310,7 @@ def test_an_outage_of_zookeeper_is_a_state_of_its_own() -> None:
     ]
 
 
-def test_each_state_is_said_once() -> None:
+def test_each_state_is_logged_once() -> None:
     """Bad ones with what to do."""
     ((news),) = lines(None, NEW)
     assert news.is_bad

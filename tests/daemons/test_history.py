@@ -61,7 +61,7 @@ def test_ten_minutes_are_remembered_in_steps_of_five_seconds() -> None:
     assert not list(History(1.0, Totals()).spans())
 
 
-def test_the_gate_turns_are_remembered_with_their_reasons() -> None:
+def test_transitions_of_the_gate_are_kept_with_their_reasons() -> None:
     """Each once, the latest first; a closed gate that is only further behind has not turned."""
     recent = History(0.0, Totals())
     for at, is_open, gate in (

@@ -71,12 +71,12 @@ class Heap:
 async def test_a_large_part_is_released_in_slices() -> None:
     """Between two slices the loop runs what else is ready."""
     heap = Heap(items=10 * SLICE_ITEMS)
-    turns = 0
+    iterations = 0
 
     async def others() -> None:
-        nonlocal turns
+        nonlocal iterations
         while not heap.done.is_set():
-            turns += 1
+            iterations += 1
             await asyncio.sleep(0)
 
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as group:
@@ -85,14 +85,16 @@ async def test_a_large_part_is_released_in_slices() -> None:
         await heap.done.wait()
         loop.cancel()
     assert max(heap.slices) == SLICE_ITEMS
-    assert turns >= len(heap.slices) - 1
+    assert iterations >= len(heap.slices) - 1
 
 
 @pytest.mark.usefixtures("collector")
 def test_the_collector_leaves_alone_what_was_there_at_the_start() -> None:
     """What lives as long as the process is not looked at again."""
+    kept = [[n] for n in range(1_000)]
+    frozen = gc.get_freeze_count()
     calm_collector()
-    assert gc.get_freeze_count() > 0
+    assert gc.get_freeze_count() >= frozen + len(kept)
     assert gc.get_threshold() == THRESHOLDS
 
 

@@ -81,7 +81,7 @@ def test_the_first_look_says_both() -> None:
     )
 
 
-def test_only_what_changed_is_said() -> None:
+def test_only_what_changed_is_logged() -> None:
     """A gate that opens says nothing new of the NameNode, and another reason to be closed is none to say so."""
     assert lines(CLOSED, OPENED) == (
         StateChange("the gate is open: what is cached may be answered from memory"),

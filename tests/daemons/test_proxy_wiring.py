@@ -105,7 +105,7 @@ async def test_without_a_namenode_it_lives_and_is_not_ready() -> None:
         assert (await get(f"http://{chosen.proxy.listen}/webhdfs/v1/w/x?op=GETFILESTATUS"))[0] == 503
 
 
-async def test_a_glob_that_matches_less_than_it_seems_to_is_told(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_glob_that_matches_less_than_it_seems_to_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """At the start, and at a reload that brings it."""
     chosen = settings(free_address(), glob=("/w/**/x", "/w/*"))  # type: ignore[arg-type] # a list's flag
     async with running(chosen):
@@ -138,9 +138,9 @@ async def test_what_the_log_says_of_a_silent_namenode_is_what_happens(
                     assert reply.status == 504
                 assert boottime() - began >= 0.6
                 assert sum(op.encode() in head for head in frozen.heads) == calls
-            said = "calls get 503 where none takes them for 0.2 s, 504 where one takes them and is silent for 0.6 s"
-            await until(lambda: said in caplog.text)
-    (line,) = (record for record in caplog.records if said in record.getMessage())
+            advice = "calls get 503 where none takes them for 0.2 s, 504 where one takes them and is silent for 0.6 s"
+            await until(lambda: advice in caplog.text)
+    (line,) = (record for record in caplog.records if advice in record.getMessage())
     assert line.levelname == "WARNING"
     reason = f"{address} cannot be asked (JMX of {address}: no answer in 0.2 s)"
     assert f"no active NameNode is known: {reason}; each NameNode is tried" in line.getMessage()
@@ -218,11 +218,11 @@ async def test_a_trace_is_logged_and_goes_to_the_namenode_as_it_came(
         async with running(chosen), aiohttp.ClientSession() as session:
             await ready(chosen, 200)
             for method, op in (("GET", "LISTSTATUS"), ("PUT", "MKDIRS"), ("GET", "GETFILESTATUS")):
-                for said in (valid, broken):
+                for traceparent in (valid, broken):
                     url = f"http://{chosen.proxy.listen}/webhdfs/v1/w/x?op={op}&user.name=joe"
-                    async with session.request(method, url, headers={"TraceParent": said}) as reply:
+                    async with session.request(method, url, headers={"TraceParent": traceparent}) as reply:
                         await reply.read()
-    asked = [said for call, said in zip(namenode.calls, namenode.traceparents, strict=True) if "op=" in call]
+    asked = [sent for call, sent in zip(namenode.calls, namenode.traceparents, strict=True) if "op=" in call]
     assert asked == [valid, broken] * 3
     read = [json.loads(line) for line in log.read_text().splitlines()]
     trace = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7")
@@ -284,7 +284,7 @@ async def test_an_address_in_use_ends_the_start(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("proxy", "said"),
+    ("proxy", "addresses"),
     [
         (ProxySettings(), "serves WebHDFS on 127.0.0.1:9871 in front"),
         (
@@ -295,9 +295,9 @@ async def test_an_address_in_use_ends_the_start(key: str) -> None:
     ids=["plain alone", "TLS beside it"],
 )
 def test_every_port_for_clients_is_named(
-    proxy: ProxySettings, said: str, caplog: pytest.LogCaptureFixture
+    proxy: ProxySettings, addresses: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """That with TLS as well."""
     caplog.set_level(logging.INFO)
     say_where(Federation.of_one(SettingsOfProxy(proxy=proxy)), 9871, "http://127.0.0.1:9872/")
-    assert said in caplog.messages[0]
+    assert addresses in caplog.messages[0]

@@ -31,7 +31,7 @@ PUBLISHING = PublisherState(active=ACTIVE, is_zookeeper_connected=True, trouble=
         ({"is_zookeeper_connected": None, "trouble": "x"}, "x"),
     ],
 )
-def test_the_first_thing_that_is_out_of_order_is_told(changed: dict[str, Any], why_not: str) -> None:
+def test_the_first_thing_that_is_out_of_order_is_reported(changed: dict[str, Any], why_not: str) -> None:
     """From ZooKeeper on; what follows is often its consequence."""
     state = replace(PUBLISHING, **changed)
     assert state.why_not == why_not
@@ -43,7 +43,7 @@ LOOK_AT_ZOOKEEPER = "see that the servers of zookeeper run and that this host re
 ACTIVE_LINE = StateChange("NameNode nn1:9870 is active (term 3)")
 
 
-def test_whether_it_publishes_is_said_when_that_changes() -> None:
+def test_whether_it_publishes_is_logged_when_that_changes() -> None:
     """Another reason is none to say so again: the publisher itself logs what it meets."""
     stuck = replace(PUBLISHING, trouble="the edits have not been read for 6 s")
     text = (

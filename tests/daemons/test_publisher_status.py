@@ -150,7 +150,7 @@ def test_what_is_not_known_is_null() -> None:
     assert document(nothing)["writes"]["mean_s"] is None
 
 
-def test_who_stands_by_is_not_behind() -> None:
+def test_a_standby_publisher_is_not_behind() -> None:
     """The work is another's; what this one once published says nothing of now."""
     trouble = "another publisher is running: nn2 (process 7)"
     state = replace(PUBLISHING, trouble=trouble, is_standby=True)

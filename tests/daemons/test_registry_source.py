@@ -113,7 +113,7 @@ async def test_what_cannot_be_answered(
     assert part in str(caught.value)
 
 
-async def test_without_a_connection_it_is_said_to_ask_again() -> None:
+async def test_without_a_connection_the_registry_is_unavailable() -> None:
     """Whether there is no session yet or it is cut off."""
     with pytest.raises(RegistryUnavailableError, match="not connected"):
         await page(None, "/services/a")

@@ -85,7 +85,7 @@ def test_what_has_changed_is_taken_once(caplog: pytest.LogCaptureFixture) -> Non
 
 
 @pytest.mark.parametrize(
-    ("failure", "said", "noted"),
+    ("failure", "logged", "noted"),
     [
         (
             ConfigurationError("glob: [: is none"),
@@ -96,14 +96,14 @@ def test_what_has_changed_is_taken_once(caplog: pytest.LogCaptureFixture) -> Non
     ],
 )
 def test_a_wrong_file_changes_nothing(
-    failure: Exception, said: str, noted: str, caplog: pytest.LogCaptureFixture
+    failure: Exception, logged: str, noted: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The daemon goes on as it was, and the manager is told so; the next file is read."""
+    """The daemon goes on as it was, and the manager is notified; the next file is read."""
     s = Fixture()
     s.wanted = failure
     s.reloader.reload()
     assert s.taken == []
-    assert caplog.messages == [f"SIGHUP: the settings in force stay, {said}"]
+    assert caplog.messages == [f"SIGHUP: the settings in force stay, {logged}"]
     assert s.manager.heard == ["reloading", "ready"]
     assert s.noted == [noted]
     s.wanted = Settings(Part("/b"))
@@ -135,7 +135,7 @@ def test_without_a_change_nothing_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reload", "said"),
+    ("reload", "text"),
     [
         (Reload((), ()), "no setting has changed"),
         (Reload(("glob", "log_level"), ()), "changed: glob, log_level"),
@@ -143,9 +143,9 @@ def test_without_a_change_nothing_does() -> None:
         (Reload(("glob",), ("listen", "admin")), "changed: glob; needs a restart: listen, admin"),
     ],
 )
-def test_it_is_said_in_a_line(reload: Reload, said: str) -> None:
+def test_a_reload_is_described_in_a_line(reload: Reload, text: str) -> None:
     """The operator reads what holds."""
-    assert str(reload) == said
+    assert str(reload) == text
 
 
 def test_the_keys_are_keys() -> None:

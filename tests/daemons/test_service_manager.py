@@ -12,7 +12,7 @@ import pytest
 
 from nncache.daemons.service_manager import ServiceManager
 from tests.patience import HANG_S
-from tests.proxy.doubles import turns
+from tests.proxy.doubles import let_tasks_run
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def reported(name: str) -> Iterator[socket.socket]:
         yield end
 
 
-def test_states_are_told(tmp_path: Path) -> None:
+def test_states_are_sent(tmp_path: Path) -> None:
     """One datagram each."""
     with reported(str(tmp_path / "notify")) as end:
         manager = ServiceManager({"NOTIFY_SOCKET": str(tmp_path / "notify")})
@@ -39,7 +39,7 @@ def test_states_are_told(tmp_path: Path) -> None:
         assert end.recv(4096) == b"STOPPING=1"
 
 
-def test_an_abstract_socket_is_told_as_well() -> None:
+def test_states_are_sent_to_an_abstract_socket_as_well() -> None:
     """Its name begins with an @ in the environment."""
     name = f"nncache-test-{os.getpid()}-{time.monotonic_ns()}"
     with reported(f"\0{name}") as end:
@@ -75,7 +75,7 @@ async def test_signs_of_life_come_until_the_end(tmp_path: Path) -> None:
             beating.cancel()
 
 
-async def test_without_a_manager_nothing_is_told() -> None:
+async def test_without_a_manager_nothing_is_sent() -> None:
     """And nothing ends."""
     manager = ServiceManager({})
     manager.ready()
@@ -83,7 +83,7 @@ async def test_without_a_manager_nothing_is_told() -> None:
     manager.stopping()
     async with asyncio.TaskGroup() as tasks:
         beating = tasks.create_task(manager.beat())
-        await turns()
+        await let_tasks_run()
         assert not beating.done()
         beating.cancel()
 

@@ -17,7 +17,7 @@ NONE = StateChange(
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "is_first", "said"),
+    ("before", "now", "is_first", "changes"),
     [
         (None, ACTIVE, True, (StateChange("NameNode nn1:9870 is active (term 3)"),)),
         (None, None, True, (NONE,)),
@@ -28,12 +28,12 @@ NONE = StateChange(
         (None, ACTIVE, False, (StateChange("NameNode nn1:9870 is active (term 3)"),)),
     ],
 )
-def test_who_is_active_is_said_when_it_is_news(
-    before: Active | None, now: Active | None, is_first: bool, said: tuple[StateChange, ...]
+def test_who_is_active_is_logged_when_it_is_news(
+    before: Active | None, now: Active | None, is_first: bool, changes: tuple[StateChange, ...]
 ) -> None:
     """At first the state itself is; a restarted NameNode has the same address and another term."""
     why = "nn1:9870 is standby"
-    assert about_active(before, now, is_first=is_first, why_none=why, without="wait") == said
+    assert about_active(before, now, is_first=is_first, why_none=why, without="wait") == changes
 
 
 def test_nothing_is_made_up_where_the_namenodes_say_nothing() -> None:

@@ -40,8 +40,8 @@ async def test_changes_reach_the_log(caplog: pytest.LogCaptureFixture) -> None:
     """A bad state begins at WARNING, for whom nothing else is logged; it ends at INFO."""
     caplog.set_level(logging.INFO)
     await announced(chain(("open", "open", "closed", "closed"), repeat("open")), 5)
-    said = [(record.levelname, record.getMessage()) for record in caplog.records]
-    assert said == [("INFO", "open"), ("WARNING", "closed"), ("INFO", "open")]
+    logged = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert logged == [("INFO", "open"), ("WARNING", "closed"), ("INFO", "open")]
 
 
 async def test_what_is_bad_at_the_start_has_a_while(caplog: pytest.LogCaptureFixture) -> None:

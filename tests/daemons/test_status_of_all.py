@@ -120,13 +120,13 @@ def test_only_where_all_gates_are_closed_is_every_call_forwarded() -> None:
     """Freshness on the page: hits of the others go on."""
     shut = replace(SEEN, gate="closed: x", cache=CacheStats(is_open=False), settings=SETTINGS)
     well = replace(SEEN, settings=SETTINGS)
-    said = []
+    forwarded = []
     for two in (shut, well):
         for one in (shut, well):
             document = status_of_all({"one": one, "two": two}, {}, 0, History(100.0, Totals()))
             assert isinstance(document["gate"], dict)
-            said.append(document["gate"]["forwarded"])
-    assert said == [
+            forwarded.append(document["gate"]["forwarded"])
+    assert forwarded == [
         "every call goes to the NameNode",
         "every call for two goes to the NameNode",
         "every call for one goes to the NameNode",

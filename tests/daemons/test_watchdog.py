@@ -107,7 +107,7 @@ def test_a_busy_machine_is_named_instead_of_code_and_seldom() -> None:
     assert line.startswith("the machine is busy: the event loop was held for ")
 
 
-def test_a_peak_is_told_for_a_period_and_forgotten_after_two() -> None:
+def test_a_peak_is_shown_for_a_period_and_forgotten_after_two() -> None:
     """A scrape in each period sees it, however many scrape."""
     peak = Peak(0.0)
     seen = []

@@ -101,11 +101,11 @@ IMAGE = (DEPLOY / "Dockerfile").read_text()
 
 def test_the_image_needs_no_rights() -> None:
     """A number, since a cluster that forbids root cannot see it in a name; no volume, nothing to write."""
-    last_stage = IMAGE.rpartition("\nFROM ")[2]
-    (user,) = re.findall(r"^USER (\d+):(\d+)$", last_stage, re.MULTILINE)
+    final_image = IMAGE.rpartition("\nFROM ")[2]
+    (user,) = re.findall(r"^USER (\d+):(\d+)$", final_image, re.MULTILINE)
     assert "0" not in user
     assert "VOLUME" not in IMAGE
-    assert 'ENTRYPOINT ["nncache"]' in last_stage
+    assert 'ENTRYPOINT ["nncache"]' in final_image
 
 
 def test_the_image_asks_whether_it_lives() -> None:

@@ -45,11 +45,11 @@ def test_it_says_where_to_look_and_a_signal_ends_all_of_it(tmp_path: Path) -> No
         words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environ
     ) as tool:
         assert tool.stdout is not None
-        said = [tool.stdout.readline().partition(":")[0] for _ in range(7)]
+        printed = [tool.stdout.readline().partition(":")[0] for _ in range(7)]
         assert len(of_mark(str(tmp_path))) > 6
         tool.send_signal(signal.SIGTERM)
         assert tool.wait() == INTERRUPTED
-    assert (said[0], said[2], said[-1]) == ("Prometheus", "publisher", "Grafana, if there")
+    assert (printed[0], printed[2], printed[-1]) == ("Prometheus", "publisher", "Grafana, if there")
     assert of_mark(str(tmp_path)) == []
 
 

@@ -45,13 +45,13 @@ public class Writer {
     System.out.println("ready");
     for (String line = in.readLine(); line != null; line = in.readLine()) {
       String[] words = line.split(" ", 4);
-      String said = "ok";
+      String reply = "ok";
       try {
         step(hdfs, words[0], words[1], Integer.parseInt(words[2]), words[3]);
       } catch (Exception error) {
-        said = String.valueOf(error).split("\n")[0];
+        reply = String.valueOf(error).split("\n")[0];
       }
-      System.out.println(said);
+      System.out.println(reply);
     }
     System.exit(0);
   }

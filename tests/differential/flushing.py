@@ -46,9 +46,9 @@ class Writer:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{what} {number} {len(operation.data)} {operation.paths[0]}\n")
         self._process.stdin.flush()
-        said = self._line()
-        status = http.client.OK if said == "ok" else http.client.FORBIDDEN
-        return RawReply(status, (), said.encode(), began_at, time.monotonic())
+        line = self._line()
+        status = http.client.OK if line == "ok" else http.client.FORBIDDEN
+        return RawReply(status, (), line.encode(), began_at, time.monotonic())
 
     def _line(self) -> str:
         assert self._process.stdout is not None

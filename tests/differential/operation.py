@@ -235,13 +235,13 @@ class Generator:
 
     def _open_up(self) -> Operation:
         """Let everybody into a part of the tree again; random modes and owners would shut all doors for good."""
-        turn = self._made // _OPENED_EVERY
-        place = f"{self._root}/{_DIRECTORIES[turn % len(_DIRECTORIES)]}"
+        number = self._made // _OPENED_EVERY
+        place = f"{self._root}/{_DIRECTORIES[number % len(_DIRECTORIES)]}"
         kind, parameters = (
             ("MKDIRS", (("permission", "777"),)),
             ("REMOVEACL", ()),
             ("SETPERMISSION", (("permission", "777"),)),
-        )[turn % 3]  # whose number and that of the directories have no common divisor
+        )[number % 3]  # whose number and that of the directories have no common divisor
         return Operation(kind, self.where(), None, (place,), parameters)
 
     def learn(self, statuses: Mapping[str, int]) -> None:

@@ -60,7 +60,7 @@ class Differential:
         self, proxied_cluster: ProxiedCluster, *, seed: int, root: str, reads_log: bool = False
     ) -> None:
         """`reads_log`: the edit log is read, so that less is excused, and files are flushed as well."""
-        self._world = proxied_cluster
+        self._proxied = proxied_cluster
         self._root = root
         self._generator = Generator(seed, root, without=() if reads_log else (FLUSHED,))
         self._seed = seed
@@ -105,10 +105,10 @@ class Differential:
             ("/s", None, "777"),
             ("/e", None, "777"),
         ):
-            self._world.mkdirs(self._root + name, owner, mode)
+            self._proxied.mkdirs(self._root + name, owner, mode)
 
     def _measure_segment(self) -> None:
-        txids = self._world.cluster.open_segment_txids()
+        txids = self._proxied.cluster.open_segment_txids()
         self.figures.segment_txids = max(self.figures.segment_txids, txids)
 
     # -- one step
@@ -119,14 +119,14 @@ class Differential:
         if operation.kind in {HELD, LATE, FLUSHED}:
             self._judge(operation, lambda: self._begin(operation))
         else:
-            self._judge(operation, lambda: operation.carry_out(self._world))
+            self._judge(operation, lambda: operation.carry_out(self._proxied))
 
     def _begin(self, operation: Operation) -> RawReply:
         if operation.kind == FLUSHED:
             assert self._writer is not None
             begun: Unfinished | Flushed | RawReply = self._writer.begin(operation)
         else:
-            begun = operation.begin(self._world)
+            begun = operation.begin(self._proxied)
         if isinstance(begun, RawReply):
             return begun
         self._unfinished.append((self._step, begun))
@@ -156,7 +156,7 @@ class Differential:
         self._namenode.send(list(timed))
         if done.status < 300:
             self.figures.accepted[operation.kind] += 1
-            self._excuses.learn(operation, done, self._world)
+            self._excuses.learn(operation, done, self._proxied)
             self._time(timed, done.ended_at)
         else:
             self.figures.refused[operation.kind] += 1
@@ -308,7 +308,7 @@ class Differential:
         self, pairs: Sequence[Pair], seen: Sequence[RawReply], truth: Sequence[RawReply], open_files: set[str]
     ) -> None:
         for pair, reply, reported in zip(pairs, seen, truth, strict=True):
-            if pair.user in self._world.way.impostors:
+            if pair.user in self._proxied.way.impostors:
                 self.figures.impostors += 1
                 if reply.status not in {401, 403}:
                     self.figures.given_away += 1

@@ -23,7 +23,7 @@ def test_a_proxy_comes_and_goes(cluster: Cluster, capsys: pytest.CaptureFixture[
     assert len(reported.rows) == len(FINDERS)
 
 
-def test_what_falls_short_is_said() -> None:
+def test_shortfalls_are_reported() -> None:
     """A finder that is late, and a request that failed."""
     good, late = Row("a", 1.0, 1.0, 2.0), Row("b", 1.0, 2.5, 2.0)
     assert [*Reported((good,), 9, 3, ()).shortfalls()] == []

@@ -96,8 +96,8 @@ class _Following:
         self._log = log
         self._after = after
         self._has_begun = False
-        self._told_away = ""
-        self._told_modified: int | None = None
+        self._reported_away = ""
+        self._reported_modified: int | None = None
 
     def __aiter__(self) -> Self:
         return self
@@ -112,12 +112,12 @@ class _Following:
                 await asyncio.sleep(1)
                 return Gone()
             if log.away:
-                if log.away != self._told_away:
-                    self._told_away, self._has_begun = log.away, False
+                if log.away != self._reported_away:
+                    self._reported_away, self._has_begun = log.away, False
                     return Away(log.away)
                 await log.wait(60)
                 continue
-            self._told_away = ""
+            self._reported_away = ""
             if (item := self._step()) is not None:
                 return item
             await log.wait(60)
@@ -137,9 +137,9 @@ class _Following:
             return Gap("gone", after.txid + 1, log.floor, self._after)
         modified = log.modified_after
         limit = log.end
-        if modified is not None and modified >= after.txid and modified != self._told_modified:
+        if modified is not None and modified >= after.txid and modified != self._reported_modified:
             if not [txid for txid in log.kept if after.txid < txid <= modified]:
-                self._told_modified = modified
+                self._reported_modified = modified
                 self._after = After(modified, log.chain)
                 return Modified(self._after, "/a", "joe", "/b", "joe")
             limit = modified

@@ -21,7 +21,7 @@ from nncache.request_logs.access_lines import combined
 from tests.events.doubles import FilterLog
 from tests.events.reader import Message, read_stream
 from tests.patience import HANG_S
-from tests.proxy.doubles import FakeClock, turns
+from tests.proxy.doubles import FakeClock, let_tasks_run
 from tests.proxy.wire import RawClient, RawReply, ask, serving
 
 ALICE = "/v1/events?filter=f&user.name=alice"
@@ -100,7 +100,7 @@ class Fixture:
         """Wait until so many are open."""
         async with asyncio.timeout(HANG_S):
             while self.endpoint.stats().streams != count:
-                await turns(1)
+                await let_tasks_run(1)
 
 
 @asynccontextmanager
@@ -129,7 +129,7 @@ async def fixture(
         asyncio.TaskGroup() as tasks,
     ):
         running = tasks.create_task(endpoint.run())
-        await turns(2)
+        await let_tasks_run(2)
         made = Fixture(log, endpoint, server, [])
         traffic.observers = (made.answered,)
         try:
@@ -270,7 +270,7 @@ async def test_other_methods_are_not_allowed(method: str) -> None:
         assert (reply.status, reply["Allow"]) == (405, "GET")
 
 
-async def test_a_wrong_request_is_told_what_would_be_right() -> None:
+async def test_a_wrong_request_is_answered_with_what_would_be_right() -> None:
     """With 400; other paths are answered as before."""
     async with fixture() as s:
         reply = await s.ask("/v1/events?filter=f")

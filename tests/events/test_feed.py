@@ -67,7 +67,7 @@ async def test_a_gap_begins_it_again() -> None:
         running.cancel()
 
 
-async def test_listeners_are_told_of_each_change(caplog: pytest.LogCaptureFixture) -> None:
+async def test_listeners_are_called_at_each_change(caplog: pytest.LogCaptureFixture) -> None:
     """Of events, outages, readers, a filter that is gone, and of its own failure."""
     log = FilterLog()
     reported: list[tuple[object, ...]] = []
@@ -129,7 +129,7 @@ class _AtOnce(FilterLog):
         raise AssertionError
 
 
-async def test_others_have_their_turn_between_two_records() -> None:
+async def test_other_tasks_run_between_two_records() -> None:
     """32 of a thousand events each, which are read together, took the event loop 0.6 s."""
     log = _AtOnce()
     for txid in range(11, 43):
@@ -168,7 +168,7 @@ async def test_what_is_joined_for_one_stream_is_so_for_all() -> None:
         running.cancel()
 
 
-async def test_a_crowd_is_told_a_part_in_each_turn() -> None:
+async def test_a_crowd_is_notified_a_part_in_each_iteration() -> None:
     """All of them in one, with a burst for each, took seconds in which no other client was answered."""
     log = FilterLog()
     async with asyncio.TaskGroup() as tasks:

@@ -27,9 +27,9 @@ def test_events_have_the_fields_of_watch() -> None:
     events = (Append("/a", new_block=True), Unlink("/b\n", 7))
     frame = frame_of("f", EventBatch(12, events))
     assert (frame.txid, frame.events) == (12, 2)
-    (append, told_a, id_a), (unlink, told_b, id_b) = read_stream(frame.data)
+    (append, data_a, id_a), (unlink, data_b, id_b) = read_stream(frame.data)
     assert (append, unlink, id_a, id_b) == ("APPEND", "UNLINK", "", "12")
-    assert [json.loads(reported) for reported in (told_a, told_b)] == [
+    assert [json.loads(reported) for reported in (data_a, data_b)] == [
         json.loads(json_line("f", Happened(12, event))) for event in events
     ]
 
@@ -58,8 +58,8 @@ def test_a_gap(gap: Gap, last_id: str, more: dict[str, object]) -> None:
     assert (event, shown_id) == ("missing", last_id)
     fields = json.loads(reported)
     to_do = fields.pop("next")
-    said = Missing(gap.reason, gap.first_txid, gap.last_txid)
-    assert fields == {**json.loads(json_line("f", said)), **more}
+    expected = Missing(gap.reason, gap.first_txid, gap.last_txid)
+    assert fields == {**json.loads(json_line("f", expected)), **more}
     assert to_do.startswith(
         "read the present state of the filter's paths from HDFS, then ask for the events "
     )

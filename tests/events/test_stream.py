@@ -67,7 +67,7 @@ async def test_from_a_position() -> None:
             each.stream.end(StreamEnd.STOPPED)
 
 
-async def test_a_gap_is_told_and_ends_it() -> None:
+async def test_a_gap_is_reported_and_ends_the_stream() -> None:
     """Behind a resumed position, and under a stream that is open; who comes back goes on behind it."""
     async with followed() as fake_cluster:
         live = fake_cluster.stream()
@@ -132,7 +132,7 @@ async def test_a_gap_is_not_extended_into_another_run_of_the_filter() -> None:
         assert client.sink.messages()[-1][1]["lastTxid"] == 15
 
 
-async def test_a_modified_filter_is_told_where_it_was_modified() -> None:
+async def test_a_modified_filter_is_reported_where_it_was_modified() -> None:
     """Right behind the events of the old glob, once to a stream that is open; also to one that catches up."""
     async with followed() as fake_cluster:
         live = fake_cluster.stream()
@@ -215,7 +215,7 @@ async def test_a_burst_is_written_together(after: int | None) -> None:
         client.stream.end(StreamEnd.STOPPED)
 
 
-async def test_an_outage_is_told_once_and_goes_over() -> None:
+async def test_an_outage_is_reported_once_and_goes_over() -> None:
     """Nothing is missing: the stream goes on, and says so."""
     async with followed() as fake_cluster:
         client = fake_cluster.stream()

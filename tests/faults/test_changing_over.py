@@ -69,19 +69,19 @@ def pair() -> Iterator[Pair]:
         yield Pair(cluster, relays)
 
 
-def said(process: ServerProcess, line: re.Pattern[str]) -> int:
-    """Return how often a daemon has said it."""
+def logged(process: ServerProcess, line: re.Pattern[str]) -> int:
+    """Return how often a daemon has logged it."""
     return len(line.findall(process.log.read_text(encoding="utf-8")))
 
 
 def change_over(process: ServerProcess, relays: Sequence[Relay], way: Break, apart_s: float) -> None:
     """Cut the JournalNodes off until another source is read, and some time more; then have them read again."""
-    until(lambda: said(process, ON_JOURNALNODES) > said(process, ON_INOTIFY), process.last_words)
-    before = said(process, ON_INOTIFY), said(process, ON_JOURNALNODES)
+    until(lambda: logged(process, ON_JOURNALNODES) > logged(process, ON_INOTIFY), process.last_words)
+    before = logged(process, ON_INOTIFY), logged(process, ON_JOURNALNODES)
     with broken(relays, way):
-        until(lambda: said(process, ON_INOTIFY) > before[0], process.last_words)
+        until(lambda: logged(process, ON_INOTIFY) > before[0], process.last_words)
         time.sleep(apart_s)
-    until(lambda: said(process, ON_JOURNALNODES) > before[1], process.last_words)
+    until(lambda: logged(process, ON_JOURNALNODES) > before[1], process.last_words)
 
 
 def published(pair: Pair, times: int, seed: int) -> Verdict:
@@ -93,7 +93,7 @@ def published(pair: Pair, times: int, seed: int) -> Verdict:
     with ExitStack() as running:
         publisher = running.enter_context(service.publisher(**pair.polling))
         publisher.await_publishing()
-        until(lambda: said(publisher.process, ON_JOURNALNODES))
+        until(lambda: logged(publisher.process, ON_JOURNALNODES))
         subscriber = running.enter_context(service.subscriber("f0"))
         with ExitStack() as load:
             for number in range(WRITERS):
@@ -106,22 +106,22 @@ def published(pair: Pair, times: int, seed: int) -> Verdict:
         last = f"{below}/end/a/x"
         make_directory(cluster, last)
         subscriber.await_that(lambda it: any(each.get("path") == last for each in it.events()), "ends")
-        told = subscriber_log(subscriber.lines())
+        received = subscriber_log(subscriber.lines())
         by_inotify, by_journalnodes = (
-            said(publisher.process, each) for each in (ON_INOTIFY, ON_JOURNALNODES)
+            logged(publisher.process, each) for each in (ON_INOTIFY, ON_JOURNALNODES)
         )
         # Where JournalNodes get no processor for a second it changes over by itself, says so, and comes back.
-        assert by_inotify - times <= said(publisher.process, UNANSWERED), publisher.process.last_words()
+        assert by_inotify - times <= logged(publisher.process, UNANSWERED), publisher.process.last_words()
         assert by_inotify >= times, publisher.process.last_words()
         assert by_journalnodes - by_inotify in {0, 1}, publisher.process.last_words()
-    began = next(item.after for item in told if isinstance(item, Begins))
+    began = next(item.after for item in received if isinstance(item, Begins))
     matches = re.compile(rf"{below}/[^/]+/[^/]+/[^/]+")
     log = events_between(cluster, began + 1, 1 << 62, below)
-    return judge(told, [event for event in log if any(map(matches.fullmatch, event.paths))])
+    return judge(received, [event for event in log if any(map(matches.fullmatch, event.paths))])
 
 
 def test_a_publisher_loses_nothing_and_repeats_nothing(pair: Pair) -> None:
-    """What a filter's subscriber is told is what the NameNode's log has, each event once."""
+    """What a filter's subscriber receives is what the NameNode's log has, each event once."""
     verdict = published(pair, times=5, seed=1)
     assert verdict.is_right, verdict
     assert (verdict.gaps, verdict.events > 1000) == (0, True)
@@ -158,7 +158,7 @@ def test_a_proxy_keeps_what_it_has(pair: Pair) -> None:
     """Nothing is forgotten at a change-over, and no answer is stale before, while or after."""
     with proxied(pair.cluster, f"{TOP}/proxied/*", polling=pair.polling) as on:
         process = on.proxy.process
-        until(lambda: said(process, ON_JOURNALNODES))
+        until(lambda: logged(process, ON_JOURNALNODES))
         kept = f"{TOP}/proxied/kept"
         on.do(Where.NAMENODE, "PUT", "MKDIRS", kept)
         see_changes(on, "before")
@@ -167,9 +167,9 @@ def test_a_proxy_keeps_what_it_has(pair: Pair) -> None:
         on.make_hit(kept, "alice")
         with broken(pair.relays, Break.SILENT):
             see_changes(on, "cut off")
-            until(lambda: said(process, ON_INOTIFY))
+            until(lambda: logged(process, ON_INOTIFY))
             see_changes(on, "by inotify")
-        until(lambda: said(process, ON_JOURNALNODES) > 1)
+        until(lambda: logged(process, ON_JOURNALNODES) > 1)
         see_changes(on, "after")
         assert not was_forwarded(on.ask(kept, "alice"))
         assert on.proxy.metrics()[FLUSHES] == flushes

@@ -97,7 +97,7 @@ async def test_connections_reset_under_load_lose_nothing(cluster: Cluster, hdfs_
         assert all(path in follower.judge.applied_at for _, path in follower.judge.acknowledged)
 
 
-async def test_who_is_no_superuser_is_told_what_to_do(
+async def test_who_is_no_superuser_finds_advice_in_the_log(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     """One line that names the way out; nothing is opened."""
@@ -106,6 +106,6 @@ async def test_who_is_no_superuser_is_told_what_to_do(
         # On a busy machine the first stream may fail for another reason before.
         await until_so(lambda: any(record.levelname == "ERROR" for record in caplog.records))
         assert follower.judge.opened == 0
-    (said,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
-    assert "superuser" in said.lower()
-    assert "--user" in said
+    (message,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert "superuser" in message.lower()
+    assert "--user" in message

@@ -35,7 +35,7 @@ def lone() -> Iterator[Cluster]:
         yield started
 
 
-def test_purged_edits_are_told_to_every_filter(lone: Cluster) -> None:
+def test_purged_edits_are_reported_to_every_filter(lone: Cluster) -> None:
     """GapFlush: never a silent skip. Proxies forget everything, subscribers are told from where to where."""
     for directory in ("/t", "/t/a", "/t/b"):
         make_directory(lone, directory)

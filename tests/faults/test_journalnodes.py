@@ -235,9 +235,9 @@ def test_what_is_read_from_segments_is_what_inotify_says(pair: Cluster) -> None:
     namenode = pair.namenodes[0]
     after_txid = last_txid(namenode.rpc, pair.superuser)
     write_over_restarts(pair, "compared")
-    read, said = asyncio.run(both_ways(pair, after_txid))
-    assert [each for each in read if each.events] == said
-    assert len(said) >= 60
+    read, by_inotify = asyncio.run(both_ways(pair, after_txid))
+    assert [each for each in read if each.events] == by_inotify
+    assert len(by_inotify) >= 60
     assert [each.txid for each in read] == sorted({each.txid for each in read})
 
 
@@ -249,7 +249,7 @@ async def both_ways(pair: Cluster, after_txid: int) -> tuple[list[EventBatch], l
     access = JournalAccess(journal=journal, nameservice=pair.spec.nameservice, user=pair.superuser)
     source = JournalEdits(pool, access, boottime, at_first_sight=False)
     namenode = NameNodeRpc(rpc[0], pair.superuser)
-    read, said = list[EventBatch](), list[EventBatch]()
+    read, by_inotify = list[EventBatch](), list[EventBatch]()
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(pool.run())
         await source.start(after_txid)
@@ -260,13 +260,13 @@ async def both_ways(pair: Cluster, after_txid: int) -> tuple[list[EventBatch], l
             read, through = [*read, *edits.batches], edits.through_txid
         page = await namenode.get_edits(after_txid + 1)
         while page.last_txid >= 0:
-            said += page.batches
+            by_inotify += page.batches
             page = await namenode.get_edits(page.last_txid + 1)
         await source.shut_down()
         running.cancel()
     await pool.close()
     await namenode.close()
-    return read, said
+    return read, by_inotify
 
 
 def test_without_a_majority_nothing_is_answered_from_memory(on_journal: ProxiedCluster) -> None:

@@ -74,7 +74,7 @@ def mixed_up(cluster: Cluster, rpc: str, channel: Channel) -> Iterator[ProxiedCl
             proxy = Proxy(*flags, *service.zookeeper_flags)
         running.enter_context(proxy)
         proxy.process.await_that(
-            lambda: bool(proxy.readiness().get("is_gate_open")) or "serves namespace" in said(proxy),
+            lambda: bool(proxy.readiness().get("is_gate_open")) or "serves namespace" in log_of(proxy),
             "neither opens its gate nor says why not",
         )
         proxied_cluster = ProxiedCluster(cluster, proxy)
@@ -82,7 +82,7 @@ def mixed_up(cluster: Cluster, rpc: str, channel: Channel) -> Iterator[ProxiedCl
         yield proxied_cluster
 
 
-def said(daemon: Proxy | Publisher) -> str:
+def log_of(daemon: Proxy | Publisher) -> str:
     """Return its log."""
     return daemon.process.log.read_text(encoding="utf-8")
 
@@ -109,7 +109,7 @@ def test_the_rpc_address_of_another_cluster_never_makes_a_hit(
         assert names_both(ready["gate"], cluster, other), ready
         (warning,) = [
             line
-            for line in said(proxied_cluster.proxy).splitlines()
+            for line in log_of(proxied_cluster.proxy).splitlines()
             if "WARNING" in line and "serves" in line
         ]
         assert names_both(warning, cluster, other), warning
@@ -158,13 +158,13 @@ def test_a_publisher_reads_no_edits_of_another_cluster(cluster: Cluster, other: 
     publisher = Publisher(*flags, *service.zookeeper_flags, "--filters-path", service.filters_path)
     with publisher:
         publisher.process.await_that(
-            lambda: publisher.readiness()["ready"] or "serves namespace" in said(publisher),
+            lambda: publisher.readiness()["ready"] or "serves namespace" in log_of(publisher),
             "neither publishes nor says why not",
         )
         ready = publisher.readiness()
         assert not ready["ready"]
         assert names_both(ready["state"], cluster, other), ready
-        assert "--namenode-rpc" in said(publisher)
+        assert "--namenode-rpc" in log_of(publisher)
 
 
 FEDERATED = """

@@ -16,7 +16,7 @@ class AnyHistory(RuleBasedStateMachine):
         super().__init__()
         self.view = ElectionView((A, B))
         self.now = 10.0
-        self.said: dict[NameNode, tuple[float, ProbeReply | None]] = {}  # asked at, and None for no answer
+        self.answers: dict[NameNode, tuple[float, ProbeReply | None]] = {}  # asked at, and None for no answer
         self.last_term = 0
         self.lives: dict[int, tuple[NameNode, int, int]] = {}  # term -> who
         self.last_confirmed: dict[int, float] = {}  # term -> time
@@ -45,8 +45,8 @@ class AnyHistory(RuleBasedStateMachine):
             last_txid = written if state is HaState.ACTIVE else written - lag
             journal = Journal(last_txid=last_txid, asked_at=asked_at)
         answer = ProbeReply(state=state, started_ms=started, transition_ms=transition, journal=journal)
-        if asked_at >= self.said.get(namenode, (0.0, None))[0]:
-            self.said[namenode] = asked_at, answer
+        if asked_at >= self.answers.get(namenode, (0.0, None))[0]:
+            self.answers[namenode] = asked_at, answer
         others_had = 0 if delay else self.view.last_txid_of_others(namenode)
         self.view.answered(namenode, asked_at, answer, others_had=others_had)
 
@@ -61,7 +61,7 @@ class AnyHistory(RuleBasedStateMachine):
     def failed(self, namenode: NameNode) -> None:
         """Let a probe fail."""
         self.now += 1.0
-        self.said.setdefault(namenode, (0.0, None))
+        self.answers.setdefault(namenode, (0.0, None))
         self.view.failed(namenode)
 
     @invariant()
@@ -70,11 +70,11 @@ class AnyHistory(RuleBasedStateMachine):
         if (active := self.view.active) is None:
             assert self.view.confirmed_as_of is None
             return
-        assert set(self.said) == {A, B}
+        assert set(self.answers) == {A, B}
         assert self.view.state_of(active.namenode) is HaState.ACTIVE
         for other in {A, B} - {active.namenode}:
             assert self.view.state_of(other) is not HaState.ACTIVE
-        _, answer = self.said[active.namenode]
+        _, answer = self.answers[active.namenode]
         assert answer is not None
         assert (answer.started_ms, answer.transition_ms) == (active.started_ms, active.transition_ms)
 
@@ -86,7 +86,7 @@ class AnyHistory(RuleBasedStateMachine):
             return
         for namenode in (A, B):
             if self.view.is_reachable(namenode) and namenode == active.namenode:
-                assert as_of <= self.said[namenode][0]
+                assert as_of <= self.answers[namenode][0]
         assert as_of >= self.last_confirmed.get(active.term, as_of)
         self.last_confirmed[active.term] = as_of
 

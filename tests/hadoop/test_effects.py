@@ -141,7 +141,7 @@ def test_a_write_makes_stale_what_the_table_says(row: str) -> None:
     request, expected = (part.strip() for part in row.rsplit("|", 1))
     method, target = request.split(" ")
     call = parse_call(method, V1 + target)
-    assert said(effects_of_call(call, CallOutcome.DONE)) == expected
+    assert text(effects_of_call(call, CallOutcome.DONE)) == expected
     if expected == "-" and call.op is not None and call.op.effect is Effect.NOTHING:
         return
     assert effects_of_call(call, CallOutcome.UNDONE) == NO_EFFECT
@@ -149,7 +149,7 @@ def test_a_write_makes_stale_what_the_table_says(row: str) -> None:
         assert effects_of_call(call, outcome) == LEFT_TO_EVENTS
 
 
-def said(effects: Effects) -> str:
+def text(effects: Effects) -> str:
     """Write effects as the table does."""
     return " ".join(
         part
@@ -177,7 +177,7 @@ def test_so_many_paths_are_looked_at_one_by_one(query: str) -> None:
 def test_an_alias_in_an_unknown_write_is_left_to_events() -> None:
     """Only events name what an alias stands for."""
     effects = effects_of_call(parse_call("PUT", f"{V1}/p?op=NEW&to=/.reserved/.inodes/1"), CallOutcome.DONE)
-    assert said(effects) == "subtreeunknown /p, touched /p to / ..."
+    assert text(effects) == "subtreeunknown /p, touched /p to / ..."
 
 
 def test_the_table_has_a_row_for_every_operation_that_writes() -> None:
@@ -210,7 +210,7 @@ def test_a_read_makes_stale_an_access_time_at_most(row: str) -> None:
     request, expected = (part.strip() for part in row.split("|"))
     method, target = request.split(" ")
     call = parse_call(method, V1 + target)
-    assert said(effects_of_call(call, CallOutcome.DONE)) == expected
+    assert text(effects_of_call(call, CallOutcome.DONE)) == expected
     for outcome in (CallOutcome.UNDONE, CallOutcome.HALFWAY, CallOutcome.UNKNOWN):
         assert effects_of_call(call, outcome) == NO_EFFECT
 
@@ -221,7 +221,7 @@ def test_missing_ancestors_appear_as_well(op: str) -> None:
     call = parse_call("PUT", f"{V1}/a/b/c/d?op={op}")
 
     def done(existing: ExistingPath) -> str:
-        return said(effects_of_call(call, CallOutcome.DONE, existing))
+        return text(effects_of_call(call, CallOutcome.DONE, existing))
 
     assert done(ExistingPath(topmost_missing="/a")) == "appeared /a, appeared /a/b/c/d"
     assert done(ExistingPath(topmost_missing="/a/b/c/d")) == "appeared /a/b/c/d"
@@ -242,26 +242,26 @@ def test_an_append_that_is_not_its_callers_costs_nobody_a_status() -> None:
     """It is redirected for whoever sees a directory or an empty file; the events tell of an access time."""
     call = parse_call("POST", f"{V1}/a/b?op=APPEND")
     assert effects_of_call(call, CallOutcome.DONE, ExistingPath(is_directory=True)) == NO_EFFECT
-    assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(may_write=False))) == "..."
-    assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(is_known=False))) == "touched /a/b"
+    assert text(effects_of_call(call, CallOutcome.DONE, ExistingPath(may_write=False))) == "..."
+    assert text(effects_of_call(call, CallOutcome.DONE, ExistingPath(is_known=False))) == "touched /a/b"
     truncate = parse_call("POST", f"{V1}/a/b?op=TRUNCATE&newlength=0")
     effects = effects_of_call(truncate, CallOutcome.DONE, ExistingPath(is_directory=True))
-    assert said(effects) == "touched /a/b"
+    assert text(effects) == "touched /a/b"
 
 
 def test_other_writes_make_no_ancestors() -> None:
     """They do not look at what may be missing."""
     call = parse_call("PUT", f"{V1}/a/b?op=SETTIMES")
-    assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(topmost_missing="/a"))) == "touched /a/b"
+    assert text(effects_of_call(call, CallOutcome.DONE, ExistingPath(topmost_missing="/a"))) == "touched /a/b"
 
 
 def test_a_rename_into_a_directory_costs_nothing_else_in_it() -> None:
     """Who may write a directory that all may write must not empty it for the others."""
     call = parse_call("PUT", f"{V1}/d/p?op=RENAME&destination=/e")
-    assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(takes_in=True))) == "moved /d/p /e/p ..."
-    assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(is_known=False))) == "..."
+    assert text(effects_of_call(call, CallOutcome.DONE, ExistingPath(takes_in=True))) == "moved /d/p /e/p ..."
+    assert text(effects_of_call(call, CallOutcome.DONE, ExistingPath(is_known=False))) == "..."
     newer = parse_call("PUT", f"{V1}/d/p?op=RENAME&destination=/e&renameoptions=OVERWRITE")  # it replaces /e
-    assert said(effects_of_call(newer, CallOutcome.DONE, ExistingPath(takes_in=True))) == "moved /d/p /e"
+    assert text(effects_of_call(newer, CallOutcome.DONE, ExistingPath(takes_in=True))) == "moved /d/p /e"
 
 
 WINDOWS = """
@@ -363,7 +363,7 @@ def test_only_what_is_done_costs_anything(
 
 
 @given(calls(), st.sampled_from([None, "/", "/a", "/a/b"]))
-def test_changes_are_canonical_and_said_once(call: Call, topmost_missing: str | None) -> None:
+def test_changes_are_canonical_and_reported_once(call: Call, topmost_missing: str | None) -> None:
     """The cache may take every path as a key."""
     changes = effects_of_call(call, CallOutcome.DONE, ExistingPath(topmost_missing=topmost_missing)).changes
     assert len(set(changes)) == len(changes)

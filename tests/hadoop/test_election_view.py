@@ -230,7 +230,7 @@ def test_a_standby_that_answered_later_may_be_ahead() -> None:
     assert (view.last_probe, view.contradictions) == (probe(10.0, 100, 10.0), 0)
 
 
-def test_which_namespace_it_serves_may_be_said_later() -> None:
+def test_which_namespace_it_serves_may_be_reported_later() -> None:
     """By the same process in the same term."""
     view = ElectionView((A,))
     view.answered(A, 10.0, ACTIVE)
@@ -299,7 +299,7 @@ def test_what_was_seen_beats_the_clocks_of_the_namenodes() -> None:
     assert latest_of(dict(reversed(claims.items()))) == "b"
 
 
-def test_what_was_not_seen_is_told_by_the_clocks() -> None:
+def test_what_was_not_seen_is_decided_by_the_clocks() -> None:
     """Both were active when they were asked first, or B was asked last before A was known to be."""
     assert latest_of({"a": claim(-inf, 2.0, 7), "b": claim(-inf, 1.0, 8)}) == "b"
     assert latest_of({"a": claim(1.0, 2.0, 8), "b": claim(2.0, inf, 7)}) == "a"

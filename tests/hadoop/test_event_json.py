@@ -85,7 +85,7 @@ EXAMPLES: list[tuple[Event, str]] = [
 
 
 @pytest.mark.parametrize(("event", "text"), EXAMPLES, ids=lambda value: str(value)[:40])
-def test_an_event_is_told_in_the_words_of_hadoop(event: Event, text: str) -> None:
+def test_an_event_is_written_in_the_words_of_hadoop(event: Event, text: str) -> None:
     """Applications in any language read these; a key that is left out has its default."""
     assert json.loads(json.dumps(encode_event(event))) == json.loads(text)
     assert decode_event(json.loads(text)) == event

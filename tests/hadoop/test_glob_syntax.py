@@ -141,7 +141,7 @@ def test_a_glob_is_refused_with_place_and_reason(glob: str, position: int, reaso
     assert isinstance(refused.value, ValueError)
 
 
-def test_a_glob_stands_for_a_bounded_number_of_globs() -> None:
+def test_a_glob_expands_to_a_bounded_number_of_globs() -> None:
     """Braces with a "/" multiply; the work ends at the bound, not behind it."""
     ten = "{" + ",".join(f"{digit}/x" for digit in range(10)) + "}"
     assert len(parse_glob("/" + ten * 3)) == MAX_EXPANSIONS
@@ -156,7 +156,7 @@ def test_a_glob_stands_for_a_bounded_number_of_globs() -> None:
         "/" + "{" + "/," * 2000 + "}" + "a" * 3000,  # what waits to be expanded costs, too
     ],
 )
-def test_a_glob_stands_for_a_bounded_number_of_characters(glob: str) -> None:
+def test_a_glob_expands_to_a_bounded_number_of_characters(glob: str) -> None:
     """So that a filter's author cannot hold the event loops of all proxies; the work ends at the bound."""
     with pytest.raises(GlobError, match=f"of more than {MAX_EXPANDED_ITEMS} characters together"):
         parse_glob(glob)
@@ -234,7 +234,7 @@ def test_two_stars_are_one_level(glob: str) -> None:
     assert pitfall(glob).startswith(f"{glob}: ** stays within one level, as * does in Hadoop")
 
 
-def test_what_to_write_instead_is_said_and_does_it() -> None:
+def test_what_to_write_instead_is_suggested_and_matches() -> None:
     """One glob for each depth."""
     reported = pitfall("/user/**/_SUCCESS")
     assert reported.endswith("such as /user/*/_SUCCESS and /user/*/*/_SUCCESS")

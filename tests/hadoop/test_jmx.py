@@ -147,21 +147,21 @@ def test_acknowledged_changes_are_within_the_last_txid(cluster: Cluster, hdfs_di
     before = parse_last_txid(ask(cluster, JOURNAL_QUERY))
 
     def write(writer: int) -> dict[str, int]:
-        """Make directories; return what was said right after each."""
-        said = {}
+        """Make directories; return the last transaction reported right after each."""
+        last_txids = {}
         for number in range(CHANGES):
             path = f"{hdfs_directory}/{writer}-{number}"
             status, _ = webhdfs(cluster, "PUT", path, "MKDIRS")
             assert status == 200
-            said[path] = parse_last_txid(ask(cluster, JOURNAL_QUERY))
-        assert [*said.values()] == sorted(said.values())
-        return said
+            last_txids[path] = parse_last_txid(ask(cluster, JOURNAL_QUERY))
+        assert [*last_txids.values()] == sorted(last_txids.values())
+        return last_txids
 
     with ThreadPoolExecutor(WRITERS) as pool:
-        said = {path: txid for part in pool.map(write, range(WRITERS)) for path, txid in part.items()}
+        last_txids = {path: txid for part in pool.map(write, range(WRITERS)) for path, txid in part.items()}
     made = asyncio.run(_creations(cluster, before + 1))
-    assert said.keys() <= made.keys()
-    assert all(made[path] <= txid for path, txid in said.items())
+    assert last_txids.keys() <= made.keys()
+    assert all(made[path] <= txid for path, txid in last_txids.items())
 
 
 async def _creations(cluster: Cluster, from_txid: int) -> dict[str, int]:

@@ -105,7 +105,7 @@ async def test_a_namenode_without_a_log_position_may_be_active(how: str) -> None
         assert untimed(await jmx.ask(fake.namenode))[-1] == 100
 
 
-async def test_a_start_that_is_not_told_again_proves_no_log() -> None:
+async def test_a_start_that_is_not_confirmed_proves_no_log() -> None:
     """The number may be another process's."""
 
     def hush(answered: str) -> None:
@@ -181,7 +181,7 @@ async def test_a_reply_is_bounded() -> None:
         ({}, "", r"answers 404 to user hdfs: it is an HTTP server, and no NameNode's"),
     ],
 )
-async def test_another_server_is_told_as_what_it_is(fields: dict[str, str], body: str, reported: str) -> None:
+async def test_another_server_is_named_in_the_error(fields: dict[str, str], body: str, reported: str) -> None:
     """A proxy in front of a proxy, swapped ports, a wrong port: three causes, three texts."""
 
     async def answer(_: web.BaseRequest) -> web.Response:

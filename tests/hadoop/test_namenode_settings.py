@@ -60,7 +60,7 @@ def test_a_part_of_the_settings_is_as_strict(component: type, given: dict[str, A
     assert str(caught.value) == line
 
 
-def test_a_user_without_a_name_is_told_how_to_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_name_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a container that runs under any uid."""
 
     def nameless() -> str:

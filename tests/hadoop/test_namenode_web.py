@@ -101,7 +101,7 @@ def replace(file: Path, content: bytes) -> None:
     os.replace(other, file)  # noqa: PTH105 - as a program that is not Python's pathlib would
 
 
-async def test_a_standby_that_is_not_believed_is_told_once(
+async def test_a_standby_that_is_not_believed_is_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is needed in the next failover; the active one is watched over HTTPS meanwhile."""

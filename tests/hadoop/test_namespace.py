@@ -9,13 +9,13 @@ OURS, THEIRS = Namespace("CID-1", "BP-1"), Namespace("CID-2", "BP-2")
 
 
 def check(over_http: Namespace | None = OURS) -> NamespaceCheck:
-    """Return a check of a NameNode that has said this over HTTP."""
+    """Return a check of a NameNode that has answered this over HTTP."""
     made = NamespaceCheck("nn:9870", "nn:8020")
     made.note_over_http(over_http)
     return made
 
 
-def test_nothing_is_admitted_before_http_has_said() -> None:
+def test_nothing_is_admitted_before_http_has_answered() -> None:
     """N1: and nothing is known to be wrong."""
     subject = check(None)
     with pytest.raises(RpcUnavailableError, match="nn:9870 has not said which namespace it serves") as caught:
@@ -51,20 +51,20 @@ def test_a_format_is_not_reported_as_a_wrong_setting() -> None:
     assert subject.trouble == ""
 
 
-@pytest.mark.parametrize("said", [THEIRS, Namespace("CID-1", "BP-2"), Namespace("CID-2", "BP-1")])
-def test_another_namespace_is_refused_until_it_is_the_same(said: Namespace) -> None:
+@pytest.mark.parametrize("other", [THEIRS, Namespace("CID-1", "BP-2"), Namespace("CID-2", "BP-1")])
+def test_another_namespace_is_refused_until_it_is_the_same(other: Namespace) -> None:
     """N2: both are named, with what to do."""
     subject = check()
     with pytest.raises(
         WrongAddressError, match=r"nn:8020 serves .*nn:9870 serves .*--namenode-rpc"
     ) as caught:
-        subject.admit(said)
-    assert str(said) in str(caught.value)
+        subject.admit(other)
+    assert str(other) in str(caught.value)
     assert str(OURS) in str(caught.value)
     assert not caught.value.is_sent
     assert subject.trouble == str(caught.value)
-    assert not subject.is_same(said)
-    subject.note_over_http(said)
+    assert not subject.is_same(other)
+    subject.note_over_http(other)
     assert subject.trouble == ""
     subject.note_over_http(OURS)
     subject.admit(OURS)

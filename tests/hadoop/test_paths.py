@@ -95,7 +95,7 @@ def test_only_paths_whose_changes_events_name_are_cacheable(path: str, expected:
     assert is_cacheable(path) is expected
 
 
-def test_dot_segments_and_aliases_are_told_from_their_likes() -> None:
+def test_dot_segments_and_aliases_are_recognized() -> None:
     """`..` as a whole name counts, as a part of one does not; `/.reserved` only at the top."""
     assert has_dot_segments("/a/../b")
     assert has_dot_segments("/.")

@@ -315,7 +315,7 @@ async def test_ownwrites_no_observer_is_asked() -> None:
         await until(observer, lambda: pool.order() == (active.namenode, observer.namenode))
 
 
-async def test_why_no_namenode_is_known_to_be_active_is_told() -> None:
+async def test_why_no_namenode_is_known_to_be_active_is_reported() -> None:
     """Such as one that wants Kerberos of whoever asks for /jmx."""
     async with fake_jmx(FakeJmx(status=401)) as only, watched(only) as pool:
         await only.until_asked(2)

@@ -83,8 +83,8 @@ def test_names_with_dots_and_other_keys() -> None:
 
 def test_a_refusal_is_one_of_hadoops() -> None:
     """Its class and its words."""
-    said = json.loads(refusal(not_allowed("bob", "alice")))["RemoteException"]
-    assert said == {
+    remote_exception = json.loads(refusal(not_allowed("bob", "alice")))["RemoteException"]
+    assert remote_exception == {
         "message": "User: bob is not allowed to impersonate alice",
         "exception": "AuthorizationException",
         "javaClassName": "org.apache.hadoop.security.authorize.AuthorizationException",
@@ -113,7 +113,7 @@ def test_whom_to_try(values: dict[str, str] | None, expected: tuple[str, bool]) 
     assert whom_to_try("nncache", values) == expected
 
 
-def test_a_refused_machine_is_told_from_a_refused_user() -> None:
+def test_a_refused_machine_is_distinguished_from_a_refused_user() -> None:
     """By the NameNode's words."""
     assert is_about_hosts(not_from_here("nncache", "10.0.0.1"))
     assert not is_about_hosts(not_allowed("nncache", "alice"))

@@ -121,10 +121,10 @@ def test_a_name_is_read_as_java_spells_it(name: str) -> None:
 
 
 @given(st.binary(max_size=60), st.binary(max_size=60), st.booleans())
-def test_any_reply_can_be_taken(asked: bytes, said: bytes, is_field: bool) -> None:
+def test_any_reply_can_be_taken(asked: bytes, answered: bytes, is_field: bool) -> None:
     """FailToNameNode: no redirect makes a write fail."""
     call = parse_call("PUT", f"{PREFIX}/{asked.decode('utf-8', 'surrogateescape')}?op=CREATE")
-    location = PREFIX.encode() + b"/" + said
+    location = PREFIX.encode() + b"/" + answered
     headers = ((b"Location", location),) if is_field else ()
     paths = second_step_paths(call, headers, b'{"Location":"' + location + b'"}')
     assert len(paths) <= 2

@@ -106,8 +106,8 @@ def test_a_class_name_has_a_verdict(class_name: str, verdict: Verdict) -> None:
 )
 def test_a_refused_token_says_why_in_its_message_alone(message: str, verdict: Verdict) -> None:
     """WebHDFS makes a SecurityException of what the secret manager says, also of a standby's."""
-    said = RemoteException("SecurityException", "java.lang.SecurityException", message)
-    assert said.verdict is verdict
+    reported = RemoteException("SecurityException", "java.lang.SecurityException", message)
+    assert reported.verdict is verdict
     other = RemoteException("AccessControlException", "o.a.h.security.AccessControlException", message)
     assert other.verdict is Verdict.ACCESS_CONTROL
 

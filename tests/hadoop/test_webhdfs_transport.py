@@ -152,8 +152,8 @@ async def test_an_answer_that_counts_is_the_answer() -> None:
     assert active.asked == 0
 
 
-async def test_where_nobody_is_active_every_reason_is_told() -> None:
-    """Both addresses are named, each with what it said."""
+async def test_where_nobody_is_active_every_reason_is_named() -> None:
+    """Both addresses are named, each with what it answered."""
     standby, starting = Server(Mood.STANDBY), Server(Mood.STARTING)
     async with running(standby, starting) as transport:
         with pytest.raises(
@@ -226,7 +226,7 @@ async def test_a_call_that_may_be_repeated_goes_over_a_kept_connection() -> None
     assert len(set(peers)) == 3
 
 
-async def test_who_asks_for_kerberos_is_told_apart() -> None:
+async def test_who_asks_for_kerberos_is_recognized() -> None:
     """With what to give; its page of HTML says less."""
     async with running(Server(Mood.LOCKED)) as transport:
         with pytest.raises(WebHdfsError, match="401, it asks for Negotiate: for Kerberos name --principal"):

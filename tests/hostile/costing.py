@@ -25,7 +25,7 @@ from tests.proxy.doubles import FakeClock, make_cache
 from tests.proxy.front_fixture import DictNameNode, NoSignal
 from tests.proxy.kept_hits import fast_path_alone
 
-_TURNS: Final = 60  # of the event loop, until a request is answered
+_ITERATIONS: Final = 60  # of the event loop, until a request is answered
 
 
 @dataclass
@@ -119,7 +119,7 @@ async def serve(raw: bytes, cost: Cost, *, long_text: int | None, settings: dict
         cache.open_window("/w/x/y", 1, clock(), "/w/x")
         with counted(cost, long_text=long_text):
             transport.get_protocol().data_received(raw)
-            for _ in range(_TURNS):
+            for _ in range(_ITERATIONS):
                 await asyncio.sleep(0)
         written = bytes(transport.written)
         transport.get_protocol().connection_lost(None)

@@ -66,14 +66,6 @@ GLOBS: Final = (
 )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def small_heap() -> Iterator[None]:
-    """Leave out of each `gc.collect()` what the session has loaded: to look through it takes 0.3 s each time."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 @contextmanager
 def memory_counted() -> Iterator[Cost]:
     """Have what is taken inside counted."""

@@ -11,8 +11,8 @@ from tests.layers import (
     WITH_PROCESSES,
     Layer,
     layer_of,
+    rank_of,
     share_of,
-    turn_of,
 )
 from tools.changed import near
 from tools.nightly import PARTS, chosen, command_of
@@ -28,7 +28,7 @@ def test_a_file_is_one_share() -> None:
 def test_tests_with_processes_begin() -> None:
     """The short ones fill up what the long ones leave."""
     order = ["tests/cache/test_gate.py", "tests/faults/test_edits_lost.py", "tests/stories/test_root.py"]
-    assert sorted(order, key=turn_of) == order[::-1]
+    assert sorted(order, key=rank_of) == order[::-1]
 
 
 def test_the_places_that_are_named_are_there() -> None:

@@ -64,10 +64,10 @@ async def journeys() -> dict[str, set[str]]:
     """Return the files on each journey of a request, without its test doubles."""
     run: dict[str, set[str]] = {}
     async with direct(says(GONE), learns=OTHER) as (d, _), d.client() as client:
-        for name, said in (("kept miss", b"nncache; fwd=miss; stored"), ("hit", b"nncache; hit")):
+        for name, cache_status in (("kept miss", b"nncache; fwd=miss; stored"), ("hit", b"nncache; hit")):
             with files_run() as run[name]:
                 client.send(ASK)
-                assert (await client.reply()).all(b"Cache-Status") == [said]
+                assert (await client.reply()).all(b"Cache-Status") == [cache_status]
     async with RawNameNode(says(LISTED)) as namenode, direct_fixture(namenode) as p, p.client() as client:
         for name, method, operation in (("LISTSTATUS", "GET", "LISTSTATUS"), ("MKDIRS", "PUT", "MKDIRS")):
             with files_run() as run[name]:

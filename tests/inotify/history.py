@@ -98,7 +98,7 @@ def in_force(
 ) -> Callable[[int], str]:
     """Return what tells the glob in force for a transaction.
 
-    A gap may cover that a filter was modified. What was told between two gaps is judged by what was said there of
+    A gap may cover that a filter was modified. What was reported between two gaps is judged by what was said there of
     modifications; where nothing was, by the glob that its first event matches. `last` is what HDFS has in the end.
     """
     parts: list[list[SubscriberLog]] = [[]]
@@ -110,14 +110,14 @@ def in_force(
     changes: list[tuple[int, str]] = []  # up to which transaction which glob was in force, in order
     known = last
     for part in reversed(parts):
-        said = [item for item in part if isinstance(item, Modified)]
+        modified = [item for item in part if isinstance(item, Modified)]
         events = [item for item in part if isinstance(item, Event)]
-        if not said and events:
+        if not modified and events:
             fitting = [glob for glob in globs if matches(glob, events[0])]
             if fitting and known not in fitting:
                 changes.insert(0, (events[-1].txid, fitting[0]))
                 known = fitting[0]
-        for item in reversed(said):
+        for item in reversed(modified):
             after = [event for event in events if event.txid > item.after]
             if item.now != known and after:
                 changes.insert(0, (after[-1].txid, item.now))

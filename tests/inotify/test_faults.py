@@ -25,7 +25,7 @@ FAULTS = (
 )
 
 
-def test_subscribers_are_told_what_happened(cluster: Cluster) -> None:
+def test_subscribers_receive_what_happened(cluster: Cluster) -> None:
     """Whoever leads, and however it ends: the NameNode's own log agrees, and one leader at a time has written."""
     zookeeper = (cluster.zookeeper,)
     with RealCluster(cluster, zookeeper, "short") as real_cluster:

@@ -19,7 +19,7 @@ def line(zxid: int, session: int, what: str) -> str:
     return f"11/25/26, 2:10:03 AM UTC session {session:#x} cxid 0x1 zxid {zxid:#x} {what}\n"
 
 
-def test_transactions_are_told_apart() -> None:
+def test_transactions_are_separated() -> None:
     """Also where a length looks like the end of a line."""
     printed = (
         "ZooKeeper Transactional Log File\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.invalidation.channel.fake_cluster import FakeCluster, staged
+from tests.invalidation.channel.fake_cluster import FakeCluster, probed_fake_cluster
 from tests.invalidation.virtual_time import VirtualLoop
 
 IN_REAL_TIME = (
@@ -29,7 +29,7 @@ def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[]
 @pytest.fixture
 async def fake_cluster() -> AsyncIterator[FakeCluster]:
     """What a publisher has left in ZooKeeper, and a reader's session; the NameNodes are probed each second."""
-    async with staged() as found:
+    async with probed_fake_cluster() as found:
         yield found
 
 

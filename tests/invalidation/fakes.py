@@ -320,8 +320,8 @@ class RecordingSink:
             raise self.close_faults.pop(0)
 
     def of(self, kind: str) -> list[object]:
-        """Return what the calls of one kind said."""
-        return [said for call, said in self.calls if call == kind]
+        """Return the arguments of the calls of one kind."""
+        return [argument for call, argument in self.calls if call == kind]
 
 
 @dataclass

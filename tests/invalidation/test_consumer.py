@@ -174,29 +174,29 @@ async def test_filters_and_ready_made_changes_are_handed_on() -> None:
 async def test_many_filters_go_and_come_in_steps() -> None:
     """Each of which has few of them, and others get the event loop before the next."""
 
-    class Turning(RecordingSink):
+    class Yielding(RecordingSink):
         def set_filters(self, globs: Mapping[str, str]) -> None:
             super().set_filters(globs)
-            asyncio.get_running_loop().call_soon(self.calls.append, ("turn", None))
+            asyncio.get_running_loop().call_soon(self.calls.append, ("iteration", None))
 
     former = {str(number): f"/{number}" for number in range(FILTERS_PER_ITERATION + 3)}
     later = {"0": "/0"} | {f"new{number}": f"/{number}" for number in range(FILTERS_PER_ITERATION)}
-    sink, stream = Turning(), ScriptedStream([Filters(former), Filters(later), Covered(9.0, 6)])
+    sink, stream = Yielding(), ScriptedStream([Filters(former), Filters(later), Covered(9.0, 6)])
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(Consumer(sink, stream, clock).run())
         await until(lambda: bool(sink.of("cover")))
         running.cancel()
-    told: list[dict[str, str]] = [{}]
-    for kind, said in sink.calls:
+    seen: list[dict[str, str]] = [{}]
+    for kind, globs in sink.calls:
         if kind == "filters":
-            assert isinstance(said, dict)
-            assert len(said.items() ^ told[-1].items()) <= FILTERS_PER_ITERATION
-            assert said.items() <= told[-1].items() | later.items() or said.items() <= former.items()
-            told.append(said)
-    assert told[2] == former
-    assert told[-1] == later
+            assert isinstance(globs, dict)
+            assert len(globs.items() ^ seen[-1].items()) <= FILTERS_PER_ITERATION
+            assert globs.items() <= seen[-1].items() | later.items() or globs.items() <= former.items()
+            seen.append(globs)
+    assert seen[2] == former
+    assert seen[-1] == later
     kinds = [kind for kind, _ in sink.calls]
-    assert kinds == ["open", *["filters", "turn"] * 5, "cover", "close"]
+    assert kinds == ["open", *["filters", "iteration"] * 5, "cover", "close"]
 
 
 async def test_a_gap_flushes_and_a_new_life_begins_at_once() -> None:
@@ -268,7 +268,7 @@ async def test_lives_that_end_soon_are_not_begun_in_a_hot_loop() -> None:
     assert len(on.stream.opened_at) < 40
 
 
-async def test_who_may_not_read_edits_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_who_may_not_read_edits_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """One line, then slow retries, since only an administrator can help; after a success it is said anew."""
     refusal = NotPermittedError("Superuser privilege is required; see --user")
     scripts: list[list[Line]] = [[refusal] for _ in range(3)]
@@ -276,12 +276,12 @@ async def test_who_may_not_read_edits_is_told_once(caplog: pytest.LogCaptureFixt
         on = await consumed(65, *scripts, [gone(1), MissingEventsError("x")], [refusal], [refusal])
     times = on.stream.opened_at
     assert times[1] - times[0] == NOT_PERMITTED_RETRY_S
-    said = [record.message for record in caplog.records if record.levelno == logging.ERROR]
-    assert len(said) == 2
-    assert "needs an administrator; all calls are forwarded: Superuser privilege" in said[0]
+    logged = [record.message for record in caplog.records if record.levelno == logging.ERROR]
+    assert len(logged) == 2
+    assert "needs an administrator; all calls are forwarded: Superuser privilege" in logged[0]
 
 
-async def test_the_same_trouble_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_same_trouble_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """An hour without a NameNode is one line."""
     with caplog.at_level(logging.WARNING):
         await consumed(60, *down(30))
@@ -328,13 +328,13 @@ async def test_requests_for_a_probe_are_passed_on() -> None:
 
 async def test_a_long_page_lets_others_run() -> None:
     """The event loop serves reads while thousands of transactions are applied."""
-    turns = 0
+    iterations = 0
     script: list[Line] = [gone(txid) for txid in range(1, 20 * ITEMS_PER_ITERATION)]
     async with consuming([*script, Covered(1.0, 20 * ITEMS_PER_ITERATION)]) as on:
         while not on.sink.of("cover"):
-            turns += 1
+            iterations += 1
             await asyncio.sleep(0)
-    assert turns >= 19
+    assert iterations >= 19
 
 
 class CountdownStream(InotifyEventInputStream):

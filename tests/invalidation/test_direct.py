@@ -95,7 +95,7 @@ async def test_what_a_life_left_unread_is_not_in_the_next(
                 pytest.fail(f"{other} belongs to the run before")
 
 
-async def test_the_same_coverage_is_said_once() -> None:
+async def test_the_same_coverage_is_reported_once() -> None:
     """While peers confirm nothing later, there is nothing new to say; a run that says nothing has not ended."""
     pool = FakePool(clock, FakeNameNode(), FakeNameNode("nn2", active=False))
     pool.fakes[0].unlink("/before")

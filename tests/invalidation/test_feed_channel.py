@@ -33,7 +33,7 @@ from tests.invalidation.virtual_time import clock
 
 
 @dataclass
-class Stage:
+class Fixture:
     """A NameNode, its feed in ZooKeeper, and the channel."""
 
     feed: FakeFeed
@@ -69,163 +69,163 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged() -> AsyncIterator[Stage]:
-    """Set the stage: ten transactions have happened."""
+async def new_fixture() -> AsyncIterator[Fixture]:
+    """Make one: ten transactions have happened."""
     feed = FakeFeed(FakeZooKeeper(clock))
     namenode = FakeNameNode(log=feed.log)
     for number in range(9):
         namenode.unlink(f"/before/{number}")
     pool = FakePool(clock, namenode)
-    stage = Stage(feed, namenode, pool, feed.stream(pool))
+    fixture = Fixture(feed, namenode, pool, feed.stream(pool))
     async with asyncio.TaskGroup() as tasks:
         probing = tasks.create_task(pool.run())
-        yield stage
-        await stage.stream.shut_down()
+        yield fixture
+        await fixture.stream.shut_down()
         probing.cancel()
 
 
 @pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
+async def fixture() -> AsyncIterator[Fixture]:
     """One whose channel is open, and has covered once."""
-    async with staged() as made, made.stream:
+    async with new_fixture() as made, made.stream:
         await made.next_of(Covered)
         yield made
 
 
 async def test_changes_come_by_watches_and_then_their_coverage() -> None:
     """Within milliseconds, by no poll of the NameNode; coverage by its word of how far the log has come."""
-    async with staged() as stage, stage.stream:
-        assert (await stage.next_of(Covered)).txid == 10
-        assert stage.stream.term == 1
+    async with new_fixture() as fixture, fixture.stream:
+        assert (await fixture.next_of(Covered)).txid == 10
+        assert fixture.stream.term == 1
         for path in ("/a", "/b"):
             changed_at = clock()
-            txid = stage.namenode.unlink(path)
-            assert await stage.next_of(Transactions) == Transactions(EventBatch(txid, (Unlink(path),)))
+            txid = fixture.namenode.unlink(path)
+            assert await fixture.next_of(Transactions) == Transactions(EventBatch(txid, (Unlink(path),)))
             assert clock() - changed_at < 0.01
         asked_at = clock()
-        stage.stream.request_probe()
-        covered = await stage.next_of(Covered)
+        fixture.stream.request_probe()
+        covered = await fixture.next_of(Covered)
         assert (covered.txid, covered.as_of >= asked_at, covered.seen_as_of) == (12, True, covered.as_of)
-        assert stage.namenode.asked == []
-        assert stage.stream.stats().polls == 0
-        assert stage.stream.stats().records.records_read == 2
+        assert fixture.namenode.asked == []
+        assert fixture.stream.stats().polls == 0
+        assert fixture.stream.stats().records.records_read == 2
 
 
-async def test_no_coverage_without_the_edits_that_it_needs(stage: Stage) -> None:
+async def test_no_coverage_without_the_edits_that_it_needs(fixture: Fixture) -> None:
     """While ZooKeeper is away the NameNode's log goes on: what is not read is not covered."""
-    stage.feed.zookeeper.disconnect()
+    fixture.feed.zookeeper.disconnect()
     changed_at = clock()
-    stage.namenode.unlink("/a")
+    fixture.namenode.unlink("/a")
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(stage.covered_after(changed_at), 5)
-    stage.feed.zookeeper.connect()
-    assert await stage.next_path() == "/a"
-    assert (await stage.next_of(Covered)).as_of > changed_at
+        await asyncio.wait_for(fixture.covered_after(changed_at), 5)
+    fixture.feed.zookeeper.connect()
+    assert await fixture.next_path() == "/a"
+    assert (await fixture.next_of(Covered)).as_of > changed_at
 
 
 @pytest.mark.parametrize("is_expired", [False, True])
-async def test_a_run_outlives_connection_and_session(stage: Stage, *, is_expired: bool) -> None:
+async def test_a_run_outlives_connection_and_session(fixture: Fixture, *, is_expired: bool) -> None:
     """What was changed meanwhile follows."""
-    stage.feed.zookeeper.disconnect()
-    stage.namenode.unlink("/a")
+    fixture.feed.zookeeper.disconnect()
+    fixture.namenode.unlink("/a")
     await asyncio.sleep(20 if is_expired else 1)
-    stage.feed.zookeeper.connect()
-    stage.namenode.unlink("/b")
-    assert [await stage.next_path(), await stage.next_path()] == ["/a", "/b"]
-    assert stage.stream.stats().records.resumes == 1
+    fixture.feed.zookeeper.connect()
+    fixture.namenode.unlink("/b")
+    assert [await fixture.next_path(), await fixture.next_path()] == ["/a", "/b"]
+    assert fixture.stream.stats().records.resumes == 1
 
 
-async def test_a_watch_that_does_not_fire_proves_nothing(stage: Stage) -> None:
+async def test_a_watch_that_does_not_fire_proves_nothing(fixture: Fixture) -> None:
     """The feed is read again every so often."""
 
     def lose_watches_and_change() -> None:
-        for session in stage.feed.zookeeper._sessions:  # noqa: SLF001 - as a server that loses them
-            stage.feed.zookeeper.forget_watches(session)
-        stage.namenode.unlink("/a")
+        for session in fixture.feed.zookeeper._sessions:  # noqa: SLF001 - as a server that loses them
+            fixture.feed.zookeeper.forget_watches(session)
+        fixture.namenode.unlink("/a")
 
     changed_at = clock() + 0.1
     asyncio.get_running_loop().call_at(changed_at, lose_watches_and_change)
-    assert await stage.next_path() == "/a"
+    assert await fixture.next_path() == "/a"
     assert 0.1 < clock() - changed_at < IDLE_REREAD_S + 0.1
 
 
-async def test_segments_end_and_many_edits_come_in_order(stage: Stage) -> None:
+async def test_segments_end_and_many_edits_come_in_order(fixture: Fixture) -> None:
     """However many there are at once, over however many segments, some of them empty."""
     paths = [f"/{number}" for number in range(3 * MANY)]
     for number, path in enumerate(paths):
-        stage.namenode.unlink(path)
+        fixture.namenode.unlink(path)
         if number % 50 == 0:
-            stage.feed.end_segment()
+            fixture.feed.end_segment()
         if number % 100 == 0:
-            stage.feed.end_segment()
-    assert [await stage.next_path() for _ in paths] == paths
+            fixture.feed.end_segment()
+    assert [await fixture.next_path() for _ in paths] == paths
     changed_at = clock()
-    stage.namenode.unlink("/last")
-    assert await stage.next_path() == "/last"
+    fixture.namenode.unlink("/last")
+    assert await fixture.next_path() == "/last"
     assert clock() - changed_at < 0.01
 
 
-async def test_one_who_fell_behind_has_a_gap(stage: Stage) -> None:
+async def test_one_who_fell_behind_has_a_gap(fixture: Fixture) -> None:
     """It is named; one who has read all that is dropped has none."""
-    stage.namenode.unlink("/a")
-    assert await stage.next_path() == "/a"
-    stage.feed.end_segment()
-    while (await stage.next_of(Covered)).txid < 12:  # the end of the segment
+    fixture.namenode.unlink("/a")
+    assert await fixture.next_path() == "/a"
+    fixture.feed.end_segment()
+    while (await fixture.next_of(Covered)).txid < 12:  # the end of the segment
         pass
-    stage.feed.purge()
-    stage.namenode.unlink("/b")
-    assert await stage.next_path() == "/b"
-    stage.feed.zookeeper.disconnect()
-    stage.namenode.unlink("/c")
-    stage.feed.end_segment()
-    stage.feed.purge()
-    stage.namenode.unlink("/d")
-    stage.feed.zookeeper.connect()
-    gap = await stage.gap()
+    fixture.feed.purge()
+    fixture.namenode.unlink("/b")
+    assert await fixture.next_path() == "/b"
+    fixture.feed.zookeeper.disconnect()
+    fixture.namenode.unlink("/c")
+    fixture.feed.end_segment()
+    fixture.feed.purge()
+    fixture.namenode.unlink("/d")
+    fixture.feed.zookeeper.connect()
+    gap = await fixture.gap()
     assert (gap.kind, gap.first_txid, gap.last_txid) == (GapKind.PURGED, 14, 15)
 
 
-async def test_a_feed_that_was_put_back_is_another_one(stage: Stage) -> None:
+async def test_a_feed_that_was_put_back_is_another_one(fixture: Fixture) -> None:
     """Also where it has meanwhile as many edits as before."""
-    saved = stage.feed.saved()
-    stage.namenode.unlink("/a")
-    assert await stage.next_path() == "/a"
-    stage.feed.put_back(saved)
-    stage.namenode.unlink("/b")
-    stage.namenode.unlink("/c")
-    assert (await stage.gap()).kind is GapKind.WENT_BACK
+    saved = fixture.feed.saved()
+    fixture.namenode.unlink("/a")
+    assert await fixture.next_path() == "/a"
+    fixture.feed.put_back(saved)
+    fixture.namenode.unlink("/b")
+    fixture.namenode.unlink("/c")
+    assert (await fixture.gap()).kind is GapKind.WENT_BACK
 
 
 async def test_an_edit_that_is_gone_or_corrupt_is_a_gap() -> None:
     """Never a silent omission."""
     for operation in ("delete", "corrupt"):
-        async with staged() as stage, stage.stream:
-            await stage.next_of(Covered)
-            stage.feed.zookeeper.disconnect()
-            path = ROOT + feed_znodes.edit(1, stage.namenode.unlink("/a") - 1)
-            stage.feed.commit(Delete(path) if operation == "delete" else SetData(path, b"[{"))
-            stage.feed.end_segment()
-            stage.feed.zookeeper.connect()
-            assert (await stage.gap()).first_txid == 11
+        async with new_fixture() as fixture, fixture.stream:
+            await fixture.next_of(Covered)
+            fixture.feed.zookeeper.disconnect()
+            path = ROOT + feed_znodes.edit(1, fixture.namenode.unlink("/a") - 1)
+            fixture.feed.commit(Delete(path) if operation == "delete" else SetData(path, b"[{"))
+            fixture.feed.end_segment()
+            fixture.feed.zookeeper.connect()
+            assert (await fixture.gap()).first_txid == 11
 
 
-async def test_another_active_namenode_ends_the_run(stage: Stage) -> None:
+async def test_another_active_namenode_ends_the_run(fixture: Fixture) -> None:
     """What was learnt from the one before is forgotten."""
-    stage.namenode.restart()
-    assert "term" in str(await stage.gap())
+    fixture.namenode.restart()
+    assert "term" in str(await fixture.gap())
 
 
 async def test_it_does_not_begin_on_what_is_not_this_namespace() -> None:
     """Nor where there is no feed."""
-    async with staged() as stage:
+    async with new_fixture() as fixture:
         other = Namespace("CID-2", "BP-2-127.0.0.1-2")
         version = ROOT + feed_znodes.VERSION
-        stage.feed.commit(SetData(version, feed_znodes.encode_namespace(other)))
+        fixture.feed.commit(SetData(version, feed_znodes.encode_namespace(other)))
         with pytest.raises(WrongNamespaceError, match="BP-2"):
-            await stage.stream.open()
-        stage.feed.commit(Delete(version))
+            await fixture.stream.open()
+        fixture.feed.commit(Delete(version))
         with pytest.raises(ChannelUnavailableError, match="feed_root"):
-            await stage.stream.open()
+            await fixture.stream.open()
 
 
 class FeedSimulation(Simulation):

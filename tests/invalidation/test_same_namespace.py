@@ -76,8 +76,8 @@ def test_an_error_says_who_can_help(error: HadoopError, kind: type[ChannelUnavai
     """And in which words."""
     translated = unavailable(error)
     assert type(translated) is kind
-    is_told_otherwise = isinstance(error, RemoteCallError) and error.verdict is Verdict.STANDBY
-    assert (str(translated) == str(error)) is not is_told_otherwise
+    is_reworded = isinstance(error, RemoteCallError) and error.verdict is Verdict.STANDBY
+    assert (str(translated) == str(error)) is not is_reworded
 
 
 async def test_another_one_over_rpc() -> None:

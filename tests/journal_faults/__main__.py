@@ -56,11 +56,11 @@ def main(
                 except (BeyondRepairError, DamagedJournalError, StartError) as exc:
                     is_whole = False
                     figures.abandoned.append(f"history {number}: {exc}")
-                    said = f"not judged: {exc}"
+                    outcome = f"not judged: {exc}"
                 else:
                     figures.played.append(played)
-                    said = _said(played)
-                click.echo(f"{time.monotonic() - began:6.0f} s  history {number}: {said}")
+                    outcome = _line_of(played)
+                click.echo(f"{time.monotonic() - began:6.0f} s  history {number}: {outcome}")
                 number = None if until_found and figures.shortfalls() else next(left, None)
     show(figures.lines())
     conclude(figures.shortfalls())
@@ -78,7 +78,7 @@ def stand(edits_source: str, broken: str | None = None) -> Iterator[tuple[Faulty
             yield pair, proxy
 
 
-def _said(played: Played) -> str:
+def _line_of(played: Played) -> str:
     """Return a line about a history."""
     verdict = played.verdict
     wrong = "".join(f", {len(found)} {what.upper()}" for what in WRONG if (found := getattr(verdict, what)))

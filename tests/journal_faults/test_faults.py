@@ -54,7 +54,7 @@ def test_inotify_beyond_the_end_of_a_segment_says_each_transaction_once(
     assert active is not None
 
     async def read() -> tuple[list[int], list[int]]:
-        rpc, told, read = NameNodeRpc(active.rpc, pair.superuser), list[int](), list[int]()
+        rpc, sent, read = NameNodeRpc(active.rpc, pair.superuser), list[int](), list[int]()
         async with WebHdfs(f"http://{active.http}", pair.superuser) as hdfs:
             await hdfs.mkdirs("/pages")
             cursor = EditsCursor(await rpc.get_current_edit_log_txid())
@@ -65,16 +65,16 @@ def test_inotify_beyond_the_end_of_a_segment_says_each_transaction_once(
         end_txid = await rpc.get_current_edit_log_txid()
         while cursor.through_txid < end_txid:
             page = await rpc.get_edits(cursor.next_txid)
-            told += (batch.txid for batch in page.batches)
+            sent += (batch.txid for batch in page.batches)
             outcome = cursor.receive(page, 0.0)
             assert isinstance(outcome, PageResult), outcome
             read += (batch.txid for batch in outcome.batches)
         await rpc.close()
-        return told, read
+        return sent, read
 
-    told, read_once = asyncio.run(read())
-    assert len(told) > len(set(told)), "else the cursor need not cut pages"
-    assert read_once == sorted(set(told))
+    sent, read_once = asyncio.run(read())
+    assert len(sent) > len(set(sent)), "else the cursor need not cut pages"
+    assert read_once == sorted(set(sent))
     assert len(read_once) == 4
 
 

@@ -132,7 +132,7 @@ class ThroughZooKeeper(Direct):
         self._globs = globs
         self._zookeeper = FakeZooKeeper(clock)
         self._filters = FakeFilters(_FilterWriter(cluster))  # type: ignore[arg-type]  # nothing else is asked of it
-        self._stage = FakeCluster(
+        self._fakes = FakeCluster(
             settings=PublisherSettings(max_records_per_filter=8, max_changes_per_record=6, **ACL),
             polling=settings,
             namenodes=cluster.namenodes,
@@ -234,7 +234,7 @@ class ThroughZooKeeper(Direct):
     def _start(self) -> None:
         if self._process is None:
             assert self._tasks is not None
-            process = FakeProcess(self._stage, "a", self._zookeeper.session(OURS), self._stage.settings)
+            process = FakeProcess(self._fakes, "a", self._zookeeper.session(OURS), self._fakes.settings)
             self._process = process, self._tasks.create_task(process.publisher.run())
 
     def _kill(self) -> None:

@@ -21,9 +21,9 @@ class Version:
 
     Attributes:
         txid: the last transaction that is in it.
-        ended: when whoever replaced it was told so; infinite before that.
+        ended: when whoever replaced it had the reply; infinite before that.
         is_dead: it was never durable, and was lost.
-        told_at: when a client of the proxy was told that it made this version.
+        acknowledged_at: when a client of the proxy heard that it made this version.
         took_s: how long that client's call took.
         is_excused: what that client wrote falls under a named exception of OwnWrites.
     """
@@ -32,11 +32,11 @@ class Version:
     txid: int
     ended: float = inf
     is_dead: bool = False
-    told_at: float = inf
+    acknowledged_at: float = inf
     took_s: float = 0.0
     is_excused: bool = False
     removed: tuple[str, ...] = ()  # paths that its transaction removed
-    is_told: bool = True  # by an event
+    has_event: bool = True  # else no event reports it
     _answers: dict[tuple[str, str], NameNodeReply] = field(default_factory=dict)
 
     def answer(self, user: str, path: str) -> NameNodeReply:
@@ -160,7 +160,7 @@ class Cluster:
             if self.journal is not None:
                 self.journal.append(txid, step.events)
             replaced.append(self.present)
-            version = Version(step.namespace, txid, removed=_removed(step), is_told=bool(step.events))
+            version = Version(step.namespace, txid, removed=_removed(step), has_event=bool(step.events))
             made.append(version)
             self.versions.append(version)
         writing = Writing(tuple(made), tuple(replaced))
@@ -187,7 +187,7 @@ class Cluster:
     def _acknowledge(self, writing: Writing) -> None:
         now = self._clock()
         for before, after in zip(writing.replaced, writing.made, strict=True):
-            if after.is_told:  # else the cache learns it from the proxy's own reply, if at all
+            if after.has_event:  # else the cache learns it from the proxy's own reply, if at all
                 before.ended = min(before.ended, now)
         writing.end(lost=False)
 

@@ -49,7 +49,7 @@ class Setting:
         """Wait for the other file, as who is known by a cookie that is not known here."""
         fields = _field(b"hadoop-jwt=%b" % user.encode()), (b"Prefer", b"wait=5")
         request = ClientRequest("GET", f"{PREFIX}{OTHER}?op=GETFILESTATUS", fields)
-        reported = await self.system.told_to(request, OTHER, user, OTHER)
+        reported = await self.system.answer_to(request, OTHER, user, OTHER)
         if reported is not None:
             self.system.judge.read(replace(reported, is_shared=True))
 

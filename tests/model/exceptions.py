@@ -94,7 +94,7 @@ class Exceptions:
             return False
         if self.begun - answered >= self._remembered:
             return True
-        if giver.told_at < inf:
+        if giver.acknowledged_at < inf:
             return giver.took_s >= self._query_timeout_s
         is_asking = self._queries.under_way > 0 or self._queries.given_up > given_up
         return giver.txid > self._cache.position or is_asking

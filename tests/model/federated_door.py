@@ -70,8 +70,8 @@ class _OwnFrontEnd:
         client = cast("ClientRequest", request)
         verdict = self.oracle.verdict(client.method, client.target)
         if verdict != self.name:
-            said = f"{client.method} {client.target} has come to {self.name}: it is for {verdict}"
-            self.stack.judge.say(Guarantee.OWN_NAMESPACE, said)
+            violation = f"{client.method} {client.target} has come to {self.name}: it is for {verdict}"
+            self.stack.judge.say(Guarantee.OWN_NAMESPACE, violation)
         self.arrived.add(client)
         return cast("RawResponse | None", await self.stack.front_end.handle(request))
 
@@ -98,7 +98,7 @@ class FederatedDoor:
         self._front_end = MountedFrontEnd(mounts, members, self._traffic)
         self._heads = MountedHeads(mounts, members)
         self._calls = MountedCalls(mounts, members)
-        self._turn = 0
+        self._gets = 0
         self.refused = 0
 
     @property
@@ -146,9 +146,9 @@ class FederatedDoor:
         """Answer a request, every other read by a direct call, and judge what the proxy itself says of it."""
         client = cast("ClientRequest", request)
         verdict = self._oracle.verdict(client.method, client.target)
-        self._turn += client.method == "GET"
+        self._gets += client.method == "GET"
         call = None
-        if client.method == "GET" and self._turn % 2:
+        if client.method == "GET" and self._gets % 2:
             call = self._calls.begin(request)
         way = self._front_end if call is None else cast("Handles", call)
         try:
@@ -173,9 +173,9 @@ class FederatedDoor:
 
     def _see_refusal(self, client: ClientRequest, verdict: Refusal, response: RawResponse) -> None:
         status, body = response.status, parts(response)[1].body
-        said = json.loads(body)["RemoteException"]["javaClassName"] if body.startswith(b"{") else ""
-        if (status, said) != (verdict.status, verdict.java_class) or client.is_sent:
-            what = f"{client.method} {client.target}: {status} {said} instead of {verdict}"
+        java_class = json.loads(body)["RemoteException"]["javaClassName"] if body.startswith(b"{") else ""
+        if (status, java_class) != (verdict.status, verdict.java_class) or client.is_sent:
+            what = f"{client.method} {client.target}: {status} {java_class} instead of {verdict}"
             self._judge.say(Guarantee.OWN_NAMESPACE, what)
 
 

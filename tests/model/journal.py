@@ -33,7 +33,7 @@ from nncache.invalidation.journal.access import ANSWER_S
 from nncache.invalidation.journal.quorum import Shown
 from tests.hadoop.editlog.segments import RPC, added, file, frame, header, permissions, utf
 from tests.invalidation.fakes import FakePool
-from tests.invalidation.journal.journal_world import JournalNode
+from tests.invalidation.journal.journal_simulation import JournalNode
 from tests.invalidation.virtual_time import clock
 from tests.model import operations
 from tests.model.cluster import Cluster

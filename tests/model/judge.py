@@ -24,11 +24,11 @@ from tests.model.watched_cache import WatchedCache
 
 MAX_STALENESS_S: Final = 3.0
 _SLACK_S: Final = 1e-6  # sums of floats
-_FIELDS_SAID_ANEW: Final = frozenset({b"Date", b"Expires", b"Age", b"Cache-Status"})
+_FIELDS_SET_ANEW: Final = frozenset({b"Date", b"Expires", b"Age", b"Cache-Status"})
 _SHOWN: Final = frozenset({200, 304, 404})
 """With these a NameNode shows what is at a path; with any other, nothing."""
 
-_SAID_TO_ALL: Final = frozenset(
+_SHOWN_TO_ALL: Final = frozenset(
     {
         b"nncache; fwd=miss",
         b"nncache; fwd=method",
@@ -42,7 +42,7 @@ _SAID_TO_ALL: Final = frozenset(
 """What `Cache-Status` may say whatever is known of the path: it follows from request, settings or the whole proxy."""
 
 _FIELDS_OF_A_HIT: Final = tuple(
-    field for field in HEADERS if field[0] not in {*_FIELDS_SAID_ANEW, b"Set-Cookie"}
+    field for field in HEADERS if field[0] not in {*_FIELDS_SET_ANEW, b"Set-Cookie"}
 )
 
 
@@ -91,8 +91,8 @@ class Judge:
         self._pool = pool
         self._clock = clock
         self.user_of: Callable[[str], str] = lambda caller: caller.removeprefix("user=")
-        self.is_each_event_told = True  # the channel tells every event, not only what concerns the filters
-        self._checked = 0  # up to there every event was seen to be told
+        self.has_all_events = True  # the channel tells every event, not only what concerns the filters
+        self._checked = 0  # up to there every event was seen to be reported
         self._life: tuple[object, int, int] | None = None  # of the active one whose edits are followed
         cache.on_flush, cache.on_open, cache.on_cover = self._flushed, self._opened, self._covered
         cache.on_shared, cache.on_overtaken = self._shared, self._overtaken
@@ -106,7 +106,7 @@ class Judge:
 
     def made(self, path: str, status: int, made: bytes) -> None:
         """Judge what `Cache-Status` says of a path to a client to whom the NameNode has not shown it."""
-        if status not in _SHOWN and made not in _SAID_TO_ALL:
+        if status not in _SHOWN and made not in _SHOWN_TO_ALL:
             self.say(Guarantee.PROVEN_GRANT, f"{path}: {made!r} beside status {status}")
 
     def failed(self, path: str, why: str) -> None:
@@ -139,7 +139,7 @@ class Judge:
         self.say(Guarantee.VERBATIM, f"{reported.path}: the NameNode did not say {reported.answer}")
 
     def _judge_memory(self, reported: Reported) -> None:
-        kept = tuple(field for field in reported.fields if field[0] not in _FIELDS_SAID_ANEW)
+        kept = tuple(field for field in reported.fields if field[0] not in _FIELDS_SET_ANEW)
         if kept != _FIELDS_OF_A_HIT:
             self.say(Guarantee.VERBATIM, f"{reported.path}: fields {kept}")
         is_collapsed = b"collapsed" in reported.made
@@ -165,7 +165,7 @@ class Judge:
             if version.ended < bound and _shows_another(version, versions[index + 1], reported):
                 return allowed, None
             allowed.append(version)
-            is_own = version.told_at <= reported.started and not version.is_excused and index
+            is_own = version.acknowledged_at <= reported.started and not version.is_excused and index
             if is_own and _answers_another(versions[index - 1], version, reported):
                 return allowed, version
         return allowed, None
@@ -213,7 +213,7 @@ class Judge:
         now = versions[-1]
         yield now
         for before, after in _pairs(versions):
-            is_known = after.txid <= position if after.is_told else after.told_at < inf
+            is_known = after.txid <= position if after.has_event else after.acknowledged_at < inf
             if (is_known or before.ended < as_of) and state(before) != state(after):
                 return
             yield before
@@ -256,9 +256,9 @@ class Judge:
 
     def _shared(self, ticket: Ticket, known: Known) -> None:
         """A reply counts as true: no change that is known may have ended it."""
-        said = NameNodeReply(known.reply.status, known.reply.body)
-        if b"File does not exist: " in said.body:  # it quotes the path as it was spelled
-            said = missing(ticket.path)
+        reply = NameNodeReply(known.reply.status, known.reply.body)
+        if b"File does not exist: " in reply.body:  # it quotes the path as it was spelled
+            reply = missing(ticket.path)
         user = self.user_of(ticket.caller)
 
         def state(version: Version) -> NameNodeReply:
@@ -267,10 +267,10 @@ class Judge:
         versions = [version for version in self._cluster.versions if not version.is_dead]
         lost = [version for version in self._cluster.versions if version.is_dead]
         believable = chain(self._believable(versions, state), lost if self._is_of_an_earlier_active() else ())
-        if any(state(version) == said for version in believable):
+        if any(state(version) == reply for version in believable):
             return
-        what = f"the reply {said} for {user} about {ticket.path}"
-        if any(state(version) == said for version in self._cluster.versions):
+        what = f"the reply {reply} for {user} about {ticket.path}"
+        if any(state(version) == reply for version in self._cluster.versions):
             self.say(Guarantee.NO_LATE_FILL, f"{what} came too late to count")
         else:
             self.say(Guarantee.VERBATIM, f"{what} counts, which says nothing of what there is")
@@ -292,14 +292,14 @@ class Judge:
             self.say(
                 Guarantee.NO_LATE_FILL, f"{what} was kept after {ended_by.txid}, which ended it, was known"
             )
-        elif ended_by.txid <= self._cache.position and not self._was_told(ended_by.txid):
+        elif ended_by.txid <= self._cache.position and not self._was_reported(ended_by.txid):
             self.say(Guarantee.GAP_FLUSH, f"{what} is kept, for {ended_by.txid} was never told")
         else:
             guarantee = Guarantee.PROVEN_GRANT if is_grant else Guarantee.BOUNDED
             self.say(guarantee, f"{what} is kept, though {ended_by.txid} has ended it")
 
-    def _was_told(self, txid: int) -> bool:
-        may_be_merged = not self.is_each_event_told and txid >= self._cluster.active.log.first_kept
+    def _was_reported(self, txid: int) -> bool:
+        may_be_merged = not self.has_all_events and txid >= self._cluster.active.log.first_kept
         return may_be_merged or txid in self._cache.reported
 
     def closed(self) -> None:
@@ -337,14 +337,14 @@ class Judge:
                 )
             return
         for before, after in _pairs([version for version in self._cluster.versions if not version.is_dead]):
-            if before.ended < as_of - _SLACK_S and after.is_told:
+            if before.ended < as_of - _SLACK_S and after.has_event:
                 events = self._cluster.active.log.transactions[after.txid - 1]
                 if after.txid > txid and after.txid not in self._cache.reported and any(map(_tells, events)):
                     self.say(
                         Guarantee.BOUNDED, f"covered as of {as_of:.4f}, up to {txid}, without {after.txid}"
                     )
                 break
-        if not self.is_each_event_told:
+        if not self.has_all_events:
             return
         transactions = self._cluster.active.log.transactions
         for each in range(self._checked + 1, min(txid, len(transactions)) + 1):

@@ -45,7 +45,7 @@ async def hide(simulation: Simulation, number: int) -> None:
 async def reveal(simulation: Simulation, number: int) -> None:
     """Change what is in a shut directory, then open it: a new right must not show what is old, or closed no more."""
     draw, system = Draw(number), simulation.system
-    path, gap_s, is_told = draw.file(), GAPS_S[draw.of(4)], draw.of(2)
+    path, gap_s, is_first = draw.file(), GAPS_S[draw.of(4)], draw.of(2)
     changes = (operations.set_times, operations.append)[draw.of(2)]
     directory = parent(path) or ROOT
     simulation.features.add("permission change")
@@ -57,7 +57,7 @@ async def reveal(simulation: Simulation, number: int) -> None:
     await asyncio.sleep(gap_s)
     behind(system, changes, path)
     behind(system, operations.set_permission, directory, 0o755)
-    await system.read(path if is_told else f"{directory}/h", other)
+    await system.read(path if is_first else f"{directory}/h", other)
     await system.read(path, other)
 
 
@@ -83,7 +83,7 @@ async def answer_late(simulation: Simulation, number: int) -> None:
 async def change_filters(simulation: Simulation, number: int) -> None:
     """Take a filter or its glob away while its paths are kept, change what it matched, and put it back."""
     draw, system = Draw(number), simulation.system
-    turn = (
+    trouble = (
         12 * draw.of(60) + 9 + draw.of(2)
     )  # the channel's trouble of taking a filter, or its glob, away and back
     is_watch_lost, gap_s = draw.of(2), GAPS_S[draw.of(4)]
@@ -95,14 +95,14 @@ async def change_filters(simulation: Simulation, number: int) -> None:
     await read_all()
     if is_watch_lost:
         system.channel.befall(7)
-    system.channel.befall(turn)
+    system.channel.befall(trouble)
     await asyncio.sleep(0.4)
     for path in FILES:
         behind(system, operations.set_times, path)
         behind(system, operations.create, path)
     await asyncio.sleep(gap_s)
     await read_all()
-    system.channel.befall(turn)
+    system.channel.befall(trouble)
     await asyncio.sleep(0.4)
     await read_all()
 
@@ -114,9 +114,9 @@ async def miss_records(simulation: Simulation, number: int) -> None:
     await system.read(path, user)
     system.channel.befall(3)
     behind(system, operations.delete, path)
-    for turn in range(12):
+    for step in range(12):
         await asyncio.sleep(0.2)
-        behind(system, operations.create if turn % 2 else operations.delete, FILES[turn % 3])
+        behind(system, operations.create if step % 2 else operations.delete, FILES[step % 3])
     system.channel.befall(5)
     await asyncio.sleep(SETTLED_S)
     await system.read(path, user)
@@ -229,11 +229,11 @@ async def send_pages_late(simulation: Simulation, number: int) -> None:
     draw, system = Draw(number), simulation.system
     active, path = system.cluster.active, draw.file()
     active.page_takes_s = 0.4
-    for turn in range(6):
+    for step in range(6):
         await system.read(path, USERS[number % 2])
         await asyncio.sleep(0.17)
         behind(
-            system, (operations.delete, operations.create, operations.set_times)[(number + turn) % 3], path
+            system, (operations.delete, operations.create, operations.set_times)[(number + step) % 3], path
         )
     active.page_takes_s = 0.0
 

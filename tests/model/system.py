@@ -92,7 +92,7 @@ class System:
         self.cache = WatchedCache(cached)
         self.channel = CHANNELS[channel](self.cluster, self.pool, polling(poll_interval_s), globs)
         self.judge = Judge(self.cluster, self.cache, self.pool, clock)
-        self.judge.is_each_event_told = self.channel.tells_each_event
+        self.judge.has_all_events = self.channel.tells_each_event
         self.cache.at_first_sight = self.channel.at_first_sight
         self.cache.on_cost = self._cost
         self.consumer = Consumer(self.cache, self.channel.stream, clock, chance=chance.random)
@@ -186,7 +186,7 @@ class System:
         spelled = spelled or path
         extra_fields: tuple[Header, ...] = ((b"Cache-Control", b"no-cache"),) if refresh else ()
         request = ClientRequest("GET", f"{PREFIX}{spelled}?op=GETFILESTATUS&user.name={user}", extra_fields)
-        reported = await here.told_to(request, path, user, spelled)
+        reported = await here.answer_to(request, path, user, spelled)
         if reported is None:
             return None
         here.judge.read(reported)
@@ -205,7 +205,7 @@ class System:
         """
         here = self.of(path)
         request = ClientRequest("GET", f"{PREFIX}{path}?op=GETFILESTATUS{query}", headers)
-        reported = await here.told_to(request, path, user or "", path)
+        reported = await here.answer_to(request, path, user or "", path)
         if reported is not None and reported.is_from_memory:
             if user is None:
                 here.judge.say(
@@ -216,7 +216,7 @@ class System:
                 here.judge.read(reported)
         return reported
 
-    async def told_to(self, request: ClientRequest, path: str, user: str, spelled: str) -> Reported | None:
+    async def answer_to(self, request: ClientRequest, path: str, user: str, spelled: str) -> Reported | None:
         """Send a read, by the fast path if that has it; None if there was no answer."""
         started = clock()
         known = (request.door or self.door).fast_path.answer(request)
@@ -242,8 +242,8 @@ class System:
         if writing is not None:
             if response is not None:
                 _end_silent(writing)
-            # Of an outcome that nobody knows, what is durable by then was known before the client was told.
-            known = [made for made in writing.made if response or (writing.is_done and made.is_told)]
+            # Of an outcome that nobody knows, what is durable by then was known before the client had a reply.
+            known = [made for made in writing.made if response or (writing.is_done and made.has_event)]
             excused = filters != here.channel.filters_changed or here.exceptions.is_disturbed(
                 path, began, writing.made
             )
@@ -375,7 +375,7 @@ class System:
 def _end_silent(writing: Writing) -> None:
     """What no event tells is known to the cache when the call is over, however it was."""
     for before, after in zip(writing.replaced, writing.made, strict=True):
-        if not after.is_told:
+        if not after.has_event:
             before.ended = min(before.ended, clock())
             _report((after,), is_excused=True)
 
@@ -383,7 +383,7 @@ def _end_silent(writing: Writing) -> None:
 def _report(made: Sequence[Version], *, is_excused: bool) -> None:
     """The client knows now that it has made these versions."""
     for version in made:
-        version.told_at, version.is_excused = clock(), is_excused
+        version.acknowledged_at, version.is_excused = clock(), is_excused
 
 
 def _led_to(response: RawResponse, follows: Follows) -> str:

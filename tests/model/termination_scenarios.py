@@ -50,7 +50,7 @@ class Setting:
         """Ask as whom the proxy must take the client for; None: for nobody."""
         target = f"{PREFIX}{PATH}?op=GETFILESTATUS{query}"
         request = ClientRequest("GET", target, fields, remote, door=self.door)
-        reported = await self.system.told_to(request, PATH, user or "", PATH)
+        reported = await self.system.answer_to(request, PATH, user or "", PATH)
         if reported is None:
             return
         judge = self.system.judge
@@ -85,7 +85,7 @@ class Setting:
         extra_fields = (*fields, (b"Prefer", b"wait=%d" % wait_s), *known)
         connection = ModelConnection(may_hold=self.is_kept)
         request = ClientRequest("GET", target, extra_fields, door=self.door, connection=connection)
-        return await self.system.told_to(request, PATH, "alice", PATH)
+        return await self.system.answer_to(request, PATH, "alice", PATH)
 
     async def end_a_wait(
         self, end: Callable[[], Awaitable[None]], *fields: Header, query: str = "", wait_s: int = 20

@@ -38,8 +38,8 @@ async def wait(
             answer = parts(response)[1]
         tag = tuple(field for field in parts(response)[0] if field[0] == b"ETag")
         own = tuple(each for each in parts(response)[0] if each[0] not in {b"ETag", b"Preference-Applied"})
-        said = made(own)
-        is_shared = bool(fields) and b"fwd=" in said and b"collapsed" in said
+        cache_status = made(own)
+        is_shared = bool(fields) and b"fwd=" in cache_status and b"collapsed" in cache_status
         is_shared &= all(name != b"Age" for name, _ in own)  # that of an ordinary question under way has one
         system.judge.read(
             Reported(
@@ -48,7 +48,7 @@ async def wait(
                 started=started,
                 answer=answer,
                 fields=own,
-                made=said,
+                made=cache_status,
                 is_shared=is_shared,
             )
         )

@@ -59,7 +59,7 @@ class Fixture:
         await upload.write(bytes(length))
         return upload
 
-    async def turn(self) -> None:
+    async def tick(self) -> None:
         """Do the DataNode's work."""
         await self.datanode.work()
 
@@ -99,7 +99,7 @@ class Fixture:
     async def orphans(self) -> list[str]:
         """Return what is in the store and belongs to nothing, or not to what the feed has said.
 
-        After the janitor's turn there is nothing of it.
+        After the janitor's tick there is nothing of it.
         """
         return await self._unreached() + disagreements(replayed(await self.events()), await self.paths())
 
@@ -145,7 +145,7 @@ def new_file(*, overwrite: bool = False, block_size: int = BLOCK) -> NewFile:
     return NewFile(modes=Modes(0o644), replication=1, block_size=block_size, overwrite=overwrite)
 
 
-async def said(call: Awaitable[object]) -> str:
+async def outcome_of(call: Awaitable[object]) -> str:
     """Return what a call answers, or its exception with its class."""
     try:
         return str(await call)

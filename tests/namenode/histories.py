@@ -122,12 +122,12 @@ async def work(
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Be a client of several NameNodes, by turns; take down what it sees."""
-    turns = itertools.cycle(rng.sample(list(fixtures), len(fixtures)))
+    rotation = itertools.cycle(rng.sample(list(fixtures), len(fixtures)))
     for _ in range(operations):
         asked = draw(rng)
         begin = clock()
         try:
-            answer = await carried_out(next(turns), asked)
+            answer = await carried_out(next(rotation), asked)
         except ConnectionLostError:
             continue  # it was not carried out, and will not be
         history.append(Call(asked, answer, begin, clock()))

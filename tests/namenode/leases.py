@@ -25,7 +25,7 @@ from nncache.namenode.namespace.inode import Block
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.java import installed
 from tests.namenode.ensemble import EMBEDDED, made
-from tests.namenode.fixture import HOST, Fixture, said
+from tests.namenode.fixture import HOST, Fixture, outcome_of
 
 HERE: Final = Path(__file__).parent
 SCRIPT: Final = HERE / "leases.txt"
@@ -34,7 +34,7 @@ ANY: Final = "*"
 
 SOFT_S, HARD_S = 61.0, 1201.0
 BEGUN: Final = 300_000
-_TURNS: Final = 5
+_TICKS: Final = 5
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Light:
     async def answer(self, call: str) -> str:
         """Carry out one step."""
         name, *words = call.split()
-        answer = await said(getattr(self, f"_{name}")(*words))
+        answer = await outcome_of(getattr(self, f"_{name}")(*words))
         return {"None": "ok", "True": "true", "False": "false"}.get(answer, answer).partition("\n")[0]
 
     def _block(self, spelled: str) -> Block | None:
@@ -204,27 +204,27 @@ class Light:
         self._fixture.namenode.safe_mode = on == "on"
 
     async def _pause(self) -> None:
-        for _ in range(_TURNS):
+        for _ in range(_TICKS):
             await self._fixture.namenode.check_leases()
-            await self._fixture.turn()
+            await self._fixture.tick()
 
     async def _put(self, path: str, length: str) -> None:
         await (await self._fixture.abandoned(path, int(length))).close()
 
     async def _settle(self, path: str) -> str:
         while "RECOVERY" in (state := await self._fixture.state(path)):
-            await self._fixture.turn()
+            await self._fixture.tick()
         return state
 
     async def _state(self, path: str) -> str:
         return await self._fixture.state(path)
 
     async def _until(self, path: str, begins: str) -> str:
-        for _ in range(_TURNS):
+        for _ in range(_TICKS):
             if (await self._fixture.state(path)).startswith(begins):
                 break
             await self._fixture.namenode.check_leases()
-            await self._fixture.turn()
+            await self._fixture.tick()
         return await self._fixture.state(path)
 
     async def _cut(self, path: str) -> None:

@@ -71,15 +71,15 @@ class ManyNameNodes:
         """Have it done on their loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(HANG_S)
 
-    def turn(self) -> None:
+    def tick(self) -> None:
         """Do now what is done each second."""
 
-        async def turn_all() -> None:
-            turns = [running.tick for running in self.namenodes]
-            for turn in (*turns, *(running.tick for running in self.datanodes), *turns):
-                await turn()
+        async def tick_all() -> None:
+            ticks = [running.tick for running in self.namenodes]
+            for tick in (*ticks, *(running.tick for running in self.datanodes), *ticks):
+                await tick()
 
-        self.wait(turn_all())
+        self.wait(tick_all())
 
     def end_session(self, namenode: RunningNameNode) -> None:
         """Have ZooKeeper end a NameNode's session, as after too long a pause."""

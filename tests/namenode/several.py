@@ -155,7 +155,7 @@ class Several:
 
     # ---- time ----------------------------------------------------------------------------------------------------
 
-    async def turn(self) -> None:
+    async def tick(self) -> None:
         """Let all do what they do each second."""
         for process in self.namenodes:
             await process.running.tick()
@@ -163,17 +163,17 @@ class Several:
             await each.running.tick()
             await each.running.copy()
 
-    async def settle(self, turns: int = 12) -> None:
+    async def settle(self, ticks: int = 12) -> None:
         """Let all be done that is to be done; no DataNode dies of that."""
-        for _ in range(turns):
+        for _ in range(ticks):
             self.clock.advance(SOON_S)
-            await self.turn()
+            await self.tick()
 
     async def die(self) -> None:
         """Let so much time pass that the DataNodes that are away are taken for dead."""
-        await self.turn()
+        await self.tick()
         self.clock.advance(DEAD_S + 1)
-        await self.turn()
+        await self.tick()
 
     # ---- files ---------------------------------------------------------------------------------------------------
 

@@ -138,9 +138,9 @@ def run_shell(address: str, superuser: str) -> dict[str, str]:
             input="".join(f"{command.replace('LOCAL', temporary)}\n" for command in commands),
             text=True, capture_output=True, check=True,
         )  # fmt: skip
-        said = re.split(r"(?m)^= (-?\d+)\n", _TIMES.sub("TIME", process.stdout.replace(temporary, "LOCAL")))
-        said[0::2] = [output.partition("| Usage: ")[0] for output in said[0::2]]
-        answers = zip(said[0::2], said[1::2], strict=False)
+        parts = re.split(r"(?m)^= (-?\d+)\n", _TIMES.sub("TIME", process.stdout.replace(temporary, "LOCAL")))
+        parts[0::2] = [output.partition("| Usage: ")[0] for output in parts[0::2]]
+        answers = zip(parts[0::2], parts[1::2], strict=False)
         return {
             f"{number}: {command}": f"{output}exit code {code}"
             for number, (command, (output, code)) in enumerate(zip(commands, answers, strict=True), start=1)

@@ -12,7 +12,7 @@ import pytest
 
 from nncache.namenode.namespace import blocks
 from tests.namenode import stores
-from tests.namenode.fixture import HOST, ROOT_USER, A, B, Fixture, new_file, said
+from tests.namenode.fixture import HOST, ROOT_USER, A, B, Fixture, new_file, outcome_of
 from tests.namenode.killed_znodes import KillingZnodes
 from tests.patience import HANG_S
 
@@ -289,7 +289,7 @@ async def asked_again(name: str, base: Path, directory: Path, *, is_killed: bool
     else:
         await stores.copy(base, directory)
     async with restarted(directory) as fixture:
-        answer = await said(OPERATIONS[name](fixture))
+        answer = await outcome_of(OPERATIONS[name](fixture))
         return answer, [await fixture.state(path) for path in ("/open", "/d/f")]
 
 
@@ -311,7 +311,7 @@ async def test_asking_again_without_a_mark_is_caught(
 
 
 async def test_replicas_without_a_block_go(base: Path, tmp_path: Path) -> None:
-    """After a crash and the janitor's turn the DataNode's directory has the blocks of the namespace and no more."""
+    """After a crash and the janitor's tick the DataNode's directory has the blocks of the namespace and no more."""
     kill(tmp_path / "cluster", base, "upload", 3, kill_after=False)
     async with restarted(tmp_path / "cluster") as fixture:
         await settle(fixture)

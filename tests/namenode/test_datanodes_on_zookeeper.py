@@ -45,9 +45,9 @@ class Processes:
 
     def start(self, directory: Path) -> Node:
         """Start a DataNode, again perhaps."""
-        program, said = started("datanode", *self.at, "--directory", str(directory))
+        program, printed = started("datanode", *self.at, "--directory", str(directory))
         self.programs.append(program)
-        self.datanodes.append(Node(program, said["datanode_http"], directory))
+        self.datanodes.append(Node(program, printed["datanode_http"], directory))
         return self.datanodes[-1]
 
     def kill(self, node: Node) -> None:
@@ -76,7 +76,7 @@ def processes(server: ZooKeeperServer, directory: Path, datanodes: int) -> Itera
     namenodes = [started("namenode", *at, "--datanode-dead-s", str(DEAD_S)) for _ in range(2)]
     cluster = Processes(
         at,
-        [said["namenode_http"] for _, said in namenodes],
+        [printed["namenode_http"] for _, printed in namenodes],
         [program for program, _ in namenodes],
         namenodes[0][1]["superuser"],
         [],

@@ -89,7 +89,7 @@ async def test_what_changes_nothing_and_what_is_refused_says_nothing(fixture: Fi
     assert await last_txid(fixture) == before
 
 
-async def test_what_was_made_before_a_refusal_is_said(fixture: Fixture) -> None:
+async def test_what_was_made_before_a_refusal_is_announced(fixture: Fixture) -> None:
     """HDFS makes one directory after the other: those that a quota still allowed are there, and announced."""
     await fixture.namenode.mkdirs(fixture.root, "/q", new_file().modes)
     await fixture.namenode.set_quota(fixture.root, "/q", 2, -1)

@@ -116,7 +116,7 @@ async def test_what_is_wrong_is_found_and_repaired(kind: Kind, fixture: Fixture)
     assert bool(found.repaired) is (kind in REPAIRED)
     left = (await fsck(fixture.znodes, repair=True)).findings
     assert {finding.kind for finding in left} == (set() if kind in REPAIRED else {kind})
-    await fixture.turn()
+    await fixture.tick()
     await fixture.namenode.reclaim()
     if kind in REPAIRED:
         assert await fixture.orphans() == []

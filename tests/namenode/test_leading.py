@@ -116,7 +116,7 @@ async def test_a_new_leader_begins_to_count_with_what_it_has_observed(pair: tupl
 
 
 async def test_a_wall_clock_that_steps_back_moves_no_limit(pair: tuple[One, One]) -> None:
-    """Leases end at the monitor's first turn behind their limit, none earlier; the time of an election grows."""
+    """Leases end at the monitor's first tick behind their limit, none earlier; the time of an election grows."""
     first, second = pair
     await first.create("/f", A)
     since = (await first.namenode.standing()).since_ms
@@ -166,7 +166,7 @@ async def test_every_namenode_knows_whose_soft_limit_is_over(pair: tuple[One, On
 
 
 async def test_a_leader_that_was_deposed_does_nothing(pair: tuple[One, One]) -> None:
-    """Its turn is refused, and what it would have done is done by the next one."""
+    """Its tick is refused, and what it would have done is done by the next one."""
     first, second = pair
     first.session.close()
     await second.namenode.work()
@@ -296,11 +296,11 @@ async def test_an_internal_error_keeps_from_one_second_alone(caplog: pytest.LogC
     """It is logged once; a DataNode whose directory is doubled ends all the same."""
     errors: list[Exception] = [ValueError("corrupt"), ValueError("corrupt"), DoubledError("dn1")]
 
-    async def turn() -> None:
+    async def tick() -> None:
         raise errors.pop(0)
 
-    said = await on_zookeeper._tick_once(turn, "")  # noqa: SLF001 - the work of one second
-    assert await on_zookeeper._tick_once(turn, said) == said  # noqa: SLF001 - as above
+    logged = await on_zookeeper._tick_once(tick, "")  # noqa: SLF001 - the work of one second
+    assert await on_zookeeper._tick_once(tick, logged) == logged  # noqa: SLF001 - as above
     assert caplog.text.count("internal error") == 1
     with pytest.raises(DoubledError):
-        await on_zookeeper._tick_once(turn, said)  # noqa: SLF001 - as above
+        await on_zookeeper._tick_once(tick, logged)  # noqa: SLF001 - as above

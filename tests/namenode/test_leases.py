@@ -3,7 +3,7 @@
 Where the points of HDFS's own description of its leases are held:
 L1 many files a holder, by inode id: rows 8 and 9, `test_one_renewal_is_for_all_files_of_a_holder`;
 L2 the soft limit: row 2; L3 the hard limit, 1,200 s: row 4, `test_the_hard_limit_is_not_over_earlier`;
-L4 the oldest first: there is no such order here, each turn looks at all leases; that one which cannot be released stops
+L4 the oldest first: there is no such order here, each tick looks at all leases; that one which cannot be released stops
 no other: `test_a_file_that_cannot_be_released_stops_no_other`;
 L5 create and append by the holder again: rows 1 and 12; leases after a restart: `test_what_was_kept_is_there_again`;
 L6 checkLease: rows 2, 6, 8, 9, `test_a_lease_of_a_directory`; L7 renewal: rows 1 and 14, the same test as L1;
@@ -26,7 +26,7 @@ from nncache.coordination.zookeeper import SetData
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Block, encode
 from tests.namenode.ensemble import STORES, made
-from tests.namenode.fixture import HOST, A, B, Fixture, new_file, said
+from tests.namenode.fixture import HOST, A, B, Fixture, new_file, outcome_of
 from tests.namenode.leases import HARD_S, SOFT_S, answers_of_light, differences, script
 
 EXPIRED = "org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException"
@@ -59,7 +59,7 @@ async def test_a_block_for_what_is_in_limbo(fixture: Fixture) -> None:
     """Between the deletion of its directory and the reclaiming a writer gets no block any more."""
     file = await fixture.create("/d/f", A)
     await fixture.namenode.delete(fixture.root, "/d", recursive=True)
-    assert (await said(fixture.add_block("/d/f", A, None, file.id))).startswith(
+    assert (await outcome_of(fixture.add_block("/d/f", A, None, file.id))).startswith(
         f"{NOT_FOUND}: File does not exist"
     )
 
@@ -72,8 +72,8 @@ async def test_one_renewal_is_for_all_files_of_a_holder(fixture: Fixture) -> Non
         fixture.clock.advance(50)
         await fixture.namenode.renew_lease(A)
         await fixture.namenode.check_leases()
-    assert "is currently owned by" in await said(fixture.create("/f", B))
-    assert "is currently owned by" in await said(fixture.create("/g", B))
+    assert "is currently owned by" in await outcome_of(fixture.create("/f", B))
+    assert "is currently owned by" in await outcome_of(fixture.create("/g", B))
 
 
 async def test_a_new_observer_begins_at_zero(fixture: Fixture, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ async def test_a_deletion_ends_the_leases_below(fixture: Fixture) -> None:
     await fixture.namenode.delete(fixture.root, "/d", recursive=True)
     await fixture.namenode.delete(fixture.root, "/g", recursive=False)
     assert await fixture.file_system.resolver.lease(B) is None
-    assert "pending creates: 1]" in await said(
+    assert "pending creates: 1]" in await outcome_of(
         fixture.namenode.complete("/d/e/f", A, None, file.id)
     )  # HDFS says none
     await fixture.namenode.reclaim()
@@ -115,7 +115,7 @@ async def test_the_hard_limit_is_not_over_earlier(fixture: Fixture) -> None:
 
 
 async def test_a_file_that_cannot_be_released_stops_no_other(fixture: Fixture) -> None:
-    """It is tried again at each turn; the other files of the holder, and other holders', are closed meanwhile."""
+    """It is tried again at each tick; the other files of the holder, and other holders', are closed meanwhile."""
     stuck = await fixture.create("/stuck", A)
     for path, holder in (("/also", A), ("/other", B)):
         await fixture.create(path, holder)
@@ -144,7 +144,7 @@ async def test_a_lease_of_a_directory(fixture: Fixture) -> None:
     """What checkLease says of an id, or a path, that is a directory's."""
     await fixture.create("/d/f", A)
     listed = await fixture.namenode.status(fixture.root, "/d")
-    assert await said(fixture.namenode.fsync("/d", A, listed.file_id, -1)) == (
+    assert await outcome_of(fixture.namenode.fsync("/d", A, listed.file_id, -1)) == (
         f"{EXPIRED}: INode is not a regular file: /d (inode {listed.file_id}) [Lease.  Holder: {A}, pending creates: 1]"
     )
 
@@ -166,9 +166,9 @@ async def test_a_takeover_renews_the_holders_lease(fixture: Fixture) -> None:
     await fixture.add_block("/f", A, None, file.id)
     await fixture.create("/g", A)
     fixture.clock.advance(SOFT_S)
-    assert "lease recovery is in progress" in await said(fixture.create("/f", B))
-    assert "is currently owned by" in await said(fixture.create("/g", B))
-    assert "is currently owned by" in await said(fixture.namenode.append(fixture.root, "/g", B, HOST))
+    assert "lease recovery is in progress" in await outcome_of(fixture.create("/f", B))
+    assert "is currently owned by" in await outcome_of(fixture.create("/g", B))
+    assert "is currently owned by" in await outcome_of(fixture.namenode.append(fixture.root, "/g", B, HOST))
 
 
 async def test_an_append_that_fails_keeps_no_lease_renewed(fixture: Fixture) -> None:
@@ -178,7 +178,7 @@ async def test_an_append_that_fails_keeps_no_lease_renewed(fixture: Fixture) -> 
     await upload.close()
     (block,) = (await fixture.namenode.blocks_of(fixture.root, "/f")).blocks
     fixture.datanode.replicas.delete(block.id)
-    assert "non-existent replica" in await said(fixture.datanode.append(fixture.root, "/f", HOST))
+    assert "non-existent replica" in await outcome_of(fixture.datanode.append(fixture.root, "/f", HOST))
     (holder,) = await fixture.znodes.children(layout.LEASES)
     before = (await fixture.znodes.get(f"{layout.LEASES}/{holder}")).version
     await fixture.datanode.renew_when_due(10**9)

@@ -143,7 +143,7 @@ def test_an_upload_under_way_keeps_its_lease(homes: LightCluster) -> None:
     assert call(homes.namenode_http, "GET", "/user/alice/slow", "OPEN", "alice").body == DATA
 
 
-def test_truncate_inside_a_block_ends_at_a_turn(homes: LightCluster) -> None:
+def test_truncate_inside_a_block_ends_at_a_tick(homes: LightCluster) -> None:
     """False, the old length until the DataNode has cut its replica, then the new one."""
     http = homes.namenode_http
     call(http, "PUT", "/user/alice/f", "CREATE", "alice", DATA)
@@ -286,7 +286,7 @@ def test_twenty_at_once(tmp_path: Path) -> None:
         assert len({cluster.namenode_http for cluster in clusters}) == 20
 
 
-def test_a_port_that_is_taken_is_said_at_once(light_cluster: LightCluster) -> None:
+def test_a_port_that_is_taken_is_reported_at_once(light_cluster: LightCluster) -> None:
     """OSError from start(); nothing is left behind."""
     port = int(light_cluster.namenode_http.rpartition(":")[2])
     other = LightCluster(port=port)
@@ -368,11 +368,11 @@ def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, 
 
 def test_the_command_prints_where_it_is_and_stops() -> None:
     """One line of JSON with the keys of a real cluster; SIGTERM ends it with 0, without Java at any time."""
-    with started() as (process, said):
-        assert said["pids"] == {"light": process.pid}
-        assert call(said["namenode_http"][0], "GET", "/", "LISTSTATUS").status == 200
-        assert said["users"]["alice"] == ["alice", "users"]
-        assert {"hadoop_version", "superuser", "datanode_http", "directory", "start_s"} <= said.keys()
+    with started() as (process, printed):
+        assert printed["pids"] == {"light": process.pid}
+        assert call(printed["namenode_http"][0], "GET", "/", "LISTSTATUS").status == 200
+        assert printed["users"]["alice"] == ["alice", "users"]
+        assert {"hadoop_version", "superuser", "datanode_http", "directory", "start_s"} <= printed.keys()
         process.send_signal(signal.SIGTERM)
         assert process.wait(HANG_S) == 0
 
@@ -381,9 +381,9 @@ def test_a_killed_process_loses_no_answered_upload(tmp_path: Path) -> None:
     """SIGKILL amid uploads, three times; each file whose upload was answered is whole, and the rest can be read."""
     answered: list[str] = []
     for attempt in range(3):
-        with started("--directory", str(tmp_path)) as (process, said):
-            http = said["namenode_http"][0]
-            call(http, "PUT", "/d", "MKDIRS", said["superuser"], permission="777")
+        with started("--directory", str(tmp_path)) as (process, printed):
+            http = printed["namenode_http"][0]
+            call(http, "PUT", "/d", "MKDIRS", printed["superuser"], permission="777")
             killer = threading.Timer(0.5, os.kill, (process.pid, signal.SIGKILL))
             killer.start()
             with contextlib.suppress(OSError):
@@ -471,7 +471,7 @@ def test_a_connection_has_a_bounded_number_of_calls_under_way(
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
-        for _turn in range(100):
+        for _ in range(100):
             await asyncio.sleep(0)
         under_way -= 1
         return True

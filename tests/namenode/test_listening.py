@@ -10,8 +10,8 @@ from nncache.namenode.listening import listening
 from tests.patience import HANG_S
 
 
-@pytest.mark.parametrize("turns", range(6))
-async def test_no_connection_outlives_its_server(turns: int) -> None:
+@pytest.mark.parametrize("iterations", range(6))
+async def test_no_connection_outlives_its_server(iterations: int) -> None:
     """However far asyncio had come with it: it is closed, or was not accepted."""
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
@@ -22,7 +22,7 @@ async def test_no_connection_outlives_its_server(turns: int) -> None:
             host, _, port = address.partition(":")
             client.connect((host, int(port)))
             client.setblocking(False)
-            for _ in range(turns):
+            for _ in range(iterations):
                 await asyncio.sleep(0)
         try:
             async with asyncio.timeout(HANG_S):

@@ -111,22 +111,22 @@ def test_an_ensemble_has_the_answers_of_one() -> None:
 def test_operators_see_a_namespace(zookeeper_server: ZooKeeperServer, tmp_path: Path) -> None:
     """By the pages of its processes: who is there, what is open, what was asked; without ZooKeeper none is ready."""
     at = ("--zookeeper", zookeeper_server.address, "--zookeeper-root", "/seen", "--admin", "127.0.0.1:0")
-    first, said = started("namenode", *at)
+    first, printed = started("namenode", *at)
     second, of_datanode = started("datanode", *at, "--directory", str(tmp_path))
     with first, second:
-        assert call(said["namenode_http"], "PUT", "/seen", "MKDIRS", said["superuser"]).status == 200
-        assert call(said["namenode_http"], "GET", "/none", "GETFILESTATUS").status == 404
+        assert call(printed["namenode_http"], "PUT", "/seen", "MKDIRS", printed["superuser"]).status == 200
+        assert call(printed["namenode_http"], "GET", "/none", "GETFILESTATUS").status == 404
 
         def page(address: str, name: str) -> Reply:
             return ask(address.removeprefix("http://").rstrip("/"), "GET", f"/{name}")
 
-        until(lambda: page(said["admin"], "status").json["datanodes"] != {})
-        status = page(said["admin"], "status").json
-        assert status["namenodes"][status["active"]]["http"] == said["namenode_http"]
+        until(lambda: page(printed["admin"], "status").json["datanodes"] != {})
+        status = page(printed["admin"], "status").json
+        assert status["namenodes"][status["active"]]["http"] == printed["namenode_http"]
         assert status["datanodes"][of_datanode["datanode"]]["record"]["http"] == of_datanode["datanode_http"]
         assert status["stats"]["operations"] == {"GETFILESTATUS refused": 1, "MKDIRS done": 1}
-        assert "<title>nncache namenode</title>" in page(said["admin"], "").body.decode()
-        metrics = page(said["admin"], "metrics").body.decode()
+        assert "<title>nncache namenode</title>" in page(printed["admin"], "").body.decode()
+        metrics = page(printed["admin"], "metrics").body.decode()
         assert 'nncache_webhdfs_operations_total{operation="MKDIRS",outcome="done"} 1.0' in metrics
         assert "nncache_namespace_datanodes_live 1.0" in metrics
         assert "nncache_zookeeper_connected 1.0" in page(of_datanode["admin"], "metrics").body.decode()
@@ -144,7 +144,7 @@ def test_names_that_zookeeper_refuses_are_names(many: ManyNameNodes) -> None:
 
 def test_a_file_of_blocks_at_two_datanodes_is_read_whole(many: ManyNameNodes) -> None:
     """What was written through either is read through any, and has one checksum."""
-    many.turn()  # what earlier tests transferred is over
+    many.tick()  # what earlier tests transferred is over
     parts: list[bytes] = []
     held: set[tuple[str, ...]] = set()
     while len(held) < 2:  # each is placed by chance
@@ -397,7 +397,7 @@ async def test_a_datanode_comes_back_with_its_blocks_and_is_alone(
 
 def test_a_datanode_of_another_namespace_says_so(zookeeper_server: ZooKeeperServer, tmp_path: Path) -> None:
     """As a process: it ends with one line that names both, and what to do."""
-    said: list[str] = []
+    printed: list[str] = []
     for root in ("/own", "/other"):
         at = ("--zookeeper", zookeeper_server.address, "--zookeeper-root", root)
         namenode, _ = started("namenode", *at)
@@ -409,10 +409,10 @@ def test_a_datanode_of_another_namespace_says_so(zookeeper_server: ZooKeeperServ
             assert done.stdout is not None
             if done.stdout.readline():  # it serves
                 done.terminate()
-            said.append(done.communicate(timeout=HANG_S)[1])
-    assert "cannot start" not in said[0]
-    assert said[1].count("\n") == 1
-    assert f"{tmp_path} is of namespace BP-" in said[1]
+            printed.append(done.communicate(timeout=HANG_S)[1])
+    assert "cannot start" not in printed[0]
+    assert printed[1].count("\n") == 1
+    assert f"{tmp_path} is of namespace BP-" in printed[1]
 
 
 def test_a_namenode_that_is_killed_is_not_missed(zookeeper_server: ZooKeeperServer, tmp_path: Path) -> None:
@@ -421,12 +421,12 @@ def test_a_namenode_that_is_killed_is_not_missed(zookeeper_server: ZooKeeperServ
     A client with a list of NameNodes (PyPI's `hdfs`) goes on with each of its operations.
     """
     at = ("--zookeeper", zookeeper_server.address, "--zookeeper-root", "/killed")
-    first, said = started("namenode", *at)
-    second, also_said = started("namenode", *at)
+    first, of_first = started("namenode", *at)
+    second, of_second = started("namenode", *at)
     third, _ = started("datanode", *at, "--directory", str(tmp_path))
     with first, second, third:
-        here, there = said["namenode_http"], also_said["namenode_http"]
-        superuser = said["superuser"]
+        here, there = of_first["namenode_http"], of_second["namenode_http"]
+        superuser = of_first["superuser"]
         until(lambda: call(here, "PUT", "/d/f", "CREATE", superuser, b"1", overwrite="true").status == 201)
         assert states([here, there]) == ["active", "standby"]
         client = hdfs.InsecureClient(f"http://{here};http://{there}", user=superuser)

@@ -1,4 +1,4 @@
-"""What is large has a bounded cost: a turn does a part of a long queue, and a file's blocks are read together."""
+"""What is large has a bounded cost: a tick does a part of a long queue, and a file's blocks are read together."""
 
 import asyncio
 from collections.abc import Sequence
@@ -52,23 +52,23 @@ async def inodes(fixture: Fixture) -> int:
     return len(await fixture.znodes.children(layout.INODES)) - 1
 
 
-async def test_a_turn_reclaims_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A large tree takes several turns, between which the NameNode does its other work."""
+async def test_a_tick_reclaims_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large tree takes several ticks, between which the NameNode does its other work."""
     monkeypatch.setattr(reclaiming, "STEPS_PER_TICK", 10)
     monkeypatch.setattr(reclaiming, "_ENTRIES_AT_ONCE", 4)
     fixture = await tree(tmp_path)
     await fixture.namenode.delete(fixture.root, "/d", recursive=True)
-    turns = 0
+    ticks = 0
     while (left := await inodes(fixture)) > 0:
         await fixture.namenode.reclaim()
-        turns += 1
+        ticks += 1
         assert left - 10 <= await inodes(fixture) < left
-    assert turns > FILES / 10
+    assert ticks > FILES / 10
     assert await fixture.orphans() == []
 
 
 async def test_others_go_on_while_a_tree_is_reclaimed(tmp_path: Path) -> None:
-    """In a light cluster, whose store never waits, the loop turns between two inodes; two turns at once do no harm."""
+    """In a light cluster, whose store never waits, others run between two inodes; two ticks at once do no harm."""
     fixture = await tree(tmp_path)
     await fixture.namenode.delete(fixture.root, "/d", recursive=True)
     seen: list[int] = []
@@ -104,8 +104,8 @@ async def test_a_large_file_is_reclaimed_in_parts(tmp_path: Path, monkeypatch: p
     assert len(await fixture.namenode.deletions("dn1")) == 20
 
 
-async def test_a_turn_deletes_a_part_of_the_replicas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A DataNode deletes so many replicas a turn, and the event loop turns between two."""
+async def test_a_tick_deletes_a_part_of_the_replicas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A DataNode deletes so many replicas a tick, and the event loop runs others between two."""
     fixture = await tree(tmp_path)
     await fixture.namenode.delete(fixture.root, "/d", recursive=True)
     await fixture.namenode.reclaim()
@@ -120,14 +120,14 @@ async def test_a_turn_deletes_a_part_of_the_replicas(tmp_path: Path, monkeypatch
 
     async with asyncio.TaskGroup() as group:
         group.create_task(look())
-        await fixture.turn()
+        await fixture.tick()
         is_over = True
     assert set(range(FILES - 9, FILES)) <= seen
     assert len(await fixture.znodes.children(layout.deletions("dn1"))) == FILES - 10
 
 
-async def test_a_turn_releases_a_part_of_the_leases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the files that their writers have left so many are closed a turn."""
+async def test_a_tick_releases_a_part_of_the_leases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the files that their writers have left so many are closed a tick."""
     monkeypatch.setattr(namenode, "PER_TICK", 2)
     fixture = await Fixture.make(tmp_path)
     files = {(await fixture.create(f"/{number}", A)).id for number in range(5)}

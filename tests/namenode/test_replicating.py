@@ -66,7 +66,7 @@ async def test_no_copy_is_made_while_a_datanode_is_away(tmp_path: Path) -> None:
         held = set.union(*await cluster.held("/f"))
         away = next(each for each in cluster.datanodes[1:] if each.name in held)
         await cluster.kill(away)
-        await cluster.turn()
+        await cluster.tick()
         cluster.clock.advance(DEAD_S - 20)
         await cluster.settle(2)
         assert await cluster.queued() == []
@@ -95,7 +95,7 @@ async def test_what_a_dead_datanode_had_is_copied_and_it_returns(tmp_path: Path)
         assert await cluster.wrong() == []
 
 
-async def test_a_burial_takes_several_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_burial_takes_several_ticks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Z16: so that other work is not kept waiting."""
     monkeypatch.setattr(replicating, "_BUCKETS_AT_ONCE", 1)
     async with several(tmp_path, datanodes=4) as cluster:
@@ -107,7 +107,7 @@ async def test_a_burial_takes_several_turns(tmp_path: Path, monkeypatch: pytest.
         assert await numbers(cluster) == [3, 3, 3]
 
 
-async def test_a_burial_withdraws_many_orders_in_several_turns(
+async def test_a_burial_withdraws_many_orders_in_several_ticks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Z16: a dead DataNode may have a long queue."""
@@ -117,11 +117,11 @@ async def test_a_burial_withdraws_many_orders_in_several_turns(
         dead, znodes = cluster.datanodes[0], cluster.namenodes[0].running.znodes
         await cluster.kill(dead)
         await znodes.commit([Create(layout.deletion(dead.name, block), b"") for block in range(5)])
-        await cluster.turn()
+        await cluster.tick()
         cluster.clock.advance(DEAD_S + 1)
         left: list[int] = []
         for _ in range(3):
-            await cluster.turn()
+            await cluster.tick()
             left.append(len(await znodes.children(layout.deletions(dead.name))))
         assert left == [3, 1, 0]
 
@@ -159,8 +159,8 @@ class _Compared(str):
         return super().__eq__(other)
 
 
-async def test_many_blocks_that_wait_cost_a_turn_little(tmp_path: Path) -> None:
-    """Z16: a turn looks at some of them, and what it knows of the others costs it one comparison each."""
+async def test_many_blocks_that_wait_cost_a_tick_little(tmp_path: Path) -> None:
+    """Z16: a tick looks at some of them, and what it knows of the others costs it one comparison each."""
     async with several(tmp_path, datanodes=0) as cluster:
         running = cluster.namenodes[0].running
         blocks = range(10**6, 10**6 + 2_000)
@@ -284,7 +284,7 @@ async def test_a_burial_stops_when_the_datanode_returns(tmp_path: Path) -> None:
         await cluster.write("/f")
         dead = cluster.datanodes[0]
         await cluster.kill(dead)
-        await cluster.turn()
+        await cluster.tick()
         cluster.clock.advance(DEAD_S + 1)
         leader = cluster.namenodes[0].running
         await leader.datanodes.look()
@@ -574,13 +574,13 @@ async def test_a_directory_of_before_it_named_its_namespace_is_taken_as_it_is(tm
     """From then on it is of the namespace at which it was started."""
     async with several(tmp_path, datanodes=1) as cluster:
         await cluster.write("/f", replication=1)
-        said = cluster.datanodes[0].directory / "namespace"
-        before = said.read_bytes()
+        file = cluster.datanodes[0].directory / "namespace"
+        before = file.read_bytes()
         await cluster.kill(cluster.datanodes[0])
-        said.unlink()
+        file.unlink()
         await cluster.start_datanode("dn1")
-        assert said.read_bytes() == before
-        assert sorted(each.name for each in said.parent.iterdir()) == ["blocks", "id", "namespace"]
+        assert file.read_bytes() == before
+        assert sorted(each.name for each in file.parent.iterdir()) == ["blocks", "id", "namespace"]
         assert await cluster.opened("/f") == DATA
 
 
@@ -784,7 +784,7 @@ async def after_death(cluster: Several) -> None:
     """Have blocks of a dead DataNode to be copied."""
     await cluster.write("/f")
     await cluster.kill(cluster.datanodes[0])
-    await cluster.turn()
+    await cluster.tick()
     cluster.clock.advance(DEAD_S + 1)
 
 
@@ -856,10 +856,10 @@ def go_on(whole: bytes) -> Step:
         if not await cluster.exists("/f"):
             await cluster.write("/f", whole, via=1)
             return
-        turns = int(2 * DEAD_S / SOON_S)  # what only the dead may have is waited for until they are dead
+        rounds = int(2 * DEAD_S / SOON_S)  # what only the dead may have is waited for until they are dead
         while not await namenode.recover_lease(root, "/f", "other"):
-            turns -= 1
-            assert turns > 0, "the lease has no end"
+            rounds -= 1
+            assert rounds > 0, "the lease has no end"
             await cluster.settle(1)
         await append(cluster, whole[(await cluster.file("/f")).length :])
 
@@ -873,7 +873,7 @@ async def nothing(cluster: Several) -> None:
 
 async def leave(cluster: Several) -> None:
     """Let the hard limit of what is open pass."""
-    await cluster.turn()
+    await cluster.tick()
     cluster.clock.advance(HARD_LIMIT_S + 1)
 
 
@@ -1045,7 +1045,7 @@ class Trouble:
         """Do something."""
         name = self.rng.choice((
             "write", "write", "append", "append", "truncate", "replicate", "delete", "kill", "kill", "back", "back",
-            "leader", "flip", "turn", "turn", "advance",
+            "leader", "flip", "tick", "tick", "advance",
         ))  # fmt: skip
         await getattr(self, f"_{name}")()
 
@@ -1129,13 +1129,13 @@ class Trouble:
                 lambda file: flip(file) if file.stat().st_size else None,
             )
 
-    async def _turn(self) -> None:
-        await self.cluster.turn()
+    async def _tick(self) -> None:
+        await self.cluster.tick()
 
     async def _advance(self) -> None:
         """Let all become as it is wanted, with as many DataNodes as are there."""
         self.cluster.clock.advance(self.rng.choice((1.0, 6.0, DEAD_S + 1)))
-        await self.cluster.turn()
+        await self.cluster.tick()
 
     async def rest(self) -> None:
         """Have all back, and read all: nothing is lost, and all is as wanted."""

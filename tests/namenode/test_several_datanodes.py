@@ -272,7 +272,7 @@ async def test_a_chain_that_cannot_go_on_leaves_what_had_come(tmp_path: Path) ->
             await cluster.kill(taken)
             await upload.abort()
             assert not await cluster.namenodes[0].running.namenode.recover_lease(root, path, "other")
-            await cluster.turn()
+            await cluster.tick()
             file = await cluster.file(path)
             assert not file.is_open
             assert begin <= file.length <= begin + 5000
@@ -359,7 +359,7 @@ async def test_a_copy_that_was_ordered_before_an_append_is_made_after_it(tmp_pat
         for each in (one, other):
             damage(each, Path.unlink)
         assert not await namenode.truncate(root, "/f", 500, "cutter", "host")
-        await cluster.turn()
+        await cluster.tick()
         assert await cluster.opened("/f") == DATA[:500]
         await cluster.settle()
         assert await cluster.held("/f") == [names(cluster.datanodes)]

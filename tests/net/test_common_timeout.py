@@ -13,17 +13,17 @@ class Call:
 
     def __init__(self, late: CommonTimeout) -> None:
         self.late = late
-        self.told_at: list[float] = []
-        self.ends_with: list[Call] = []  # that end when this one is told
+        self.late_at: list[float] = []
+        self.ends_with: list[Call] = []  # that end when this one is late
 
     def is_late(self) -> None:
         """Take note."""
-        self.told_at.append(asyncio.get_running_loop().time())
+        self.late_at.append(asyncio.get_running_loop().time())
         for other in self.ends_with:
             self.late.end(other.is_late)
 
 
-async def test_each_is_told_at_its_own_time() -> None:
+async def test_each_call_is_late_at_its_own_time() -> None:
     """In their order; one whose reply has come is not, nor is any a second time."""
     late, loop = CommonTimeout(1.0), asyncio.get_running_loop()
     begun, calls = loop.time(), [Call(late) for _ in range(4)]
@@ -33,15 +33,15 @@ async def test_each_is_told_at_its_own_time() -> None:
     late.end(calls[2].is_late)
     late.end(calls[2].is_late)
     await asyncio.sleep(5.0)
-    reported = [[round(at - begun, 2) for at in call.told_at] for call in calls]
+    reported = [[round(at - begun, 2) for at in call.late_at] for call in calls]
     assert reported == [[1.0], [1.3], [], [1.9]]
     assert len(late) == 0
     again = Call(late)
     late.begin(again.is_late, loop)
     await asyncio.sleep(0.9)
-    assert again.told_at == []
+    assert again.late_at == []
     await asyncio.sleep(0.2)
-    assert len(again.told_at) == 1, "the timer runs again after none had waited"
+    assert len(again.late_at) == 1, "the timer runs again after none had waited"
 
 
 async def test_one_that_ends_another_spares_it_the_word() -> None:
@@ -52,10 +52,10 @@ async def test_one_that_ends_another_spares_it_the_word() -> None:
     for call in (first, second):
         late.begin(call.is_late, loop)
     await asyncio.sleep(2.0)
-    assert (len(first.told_at), second.told_at) == (1, [])
+    assert (len(first.late_at), second.late_at) == (1, [])
 
 
-async def test_nothing_is_told_after_the_end() -> None:
+async def test_no_call_is_late_after_the_end() -> None:
     """The timer is stopped; to stop it again does nothing."""
     late, loop = CommonTimeout(1.0), asyncio.get_running_loop()
     call = Call(late)
@@ -63,4 +63,4 @@ async def test_nothing_is_told_after_the_end() -> None:
     late.close()
     late.close()
     await asyncio.sleep(2.0)
-    assert call.told_at == []
+    assert call.late_at == []

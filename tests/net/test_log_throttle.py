@@ -14,11 +14,11 @@ from tests.proxy.doubles import (
     HeldNameNode,
     ManualSignal,
     ScriptedStreamer,
+    let_tasks_run,
     make_cache,
     request_of,
     script,
     settled,
-    turns,
 )
 from tests.proxy.write_fixture import METHOD
 
@@ -65,7 +65,7 @@ async def test_refused_questions_of_writes_do_not_fill_the_log(caplog: pytest.Lo
                 )
             )
             for held in (namenode.existing, namenode.existing, namenode.txids):
-                await turns()
+                await let_tasks_run()
                 held.answer(PermissionError("not the superuser"))
     assert writes.query_failures == 15
     assert [record.name for record in caplog.records] == [

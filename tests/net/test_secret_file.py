@@ -9,16 +9,16 @@ from nncache.net.secret_file import FileState, fault_of, shown, state_of
 
 
 @pytest.mark.parametrize(
-    ("mode", "said"), [(0o400, ""), (0o600, ""), (0o640, "mode 0640"), (0o604, "chmod 0400")]
+    ("mode", "part"), [(0o400, ""), (0o600, ""), (0o640, "mode 0640"), (0o604, "chmod 0400")]
 )
-def test_only_its_owner_may_read_it(tmp_path: Path, mode: int, said: str) -> None:
+def test_only_its_owner_may_read_it(tmp_path: Path, mode: int, part: str) -> None:
     """Who has the key is the service."""
     file = tmp_path / "k"
     file.write_bytes(b"\x05\x02")
     file.chmod(mode)
     fault = fault_of(str(file), "a key")
-    assert said in fault
-    assert bool(fault) == bool(said)
+    assert part in fault
+    assert bool(fault) == bool(part)
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:

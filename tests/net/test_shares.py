@@ -41,9 +41,9 @@ def test_the_first_make_room_for_the_later_ones() -> None:
     shares = Shares(64)
     for holder in ("a", "b", "c", "d"):
         fill(shares, holder)
-    for turn in range(1_000):
-        if shares.held("abcd"[turn % 4]):
-            shares.give_back("abcd"[turn % 4])
+    for step in range(1_000):
+        if shares.held("abcd"[step % 4]):
+            shares.give_back("abcd"[step % 4])
         for holder in ("a", "b", "c", "d"):
             fill(shares, holder)
         shares.check()

@@ -47,7 +47,7 @@ def expired(authority: Authority) -> ssl.SSLContext:
 
 
 @pytest.mark.parametrize(
-    ("server", "said"),
+    ("server", "advice"),
     [
         (
             lambda own: server_context(own, "127.0.0.1"),
@@ -62,11 +62,11 @@ def expired(authority: Authority) -> ssl.SSLContext:
     ids=["IP only", "another host", "expired", "old", "plain", "alert"],
 )
 async def test_it_says_what_to_do(
-    tmp_path: Path, server: Callable[[Authority], ssl.SSLContext | bytes], said: str
+    tmp_path: Path, server: Callable[[Authority], ssl.SSLContext | bytes], advice: str
 ) -> None:
     """The certificate's name, dates, version, and a port without TLS."""
     authority = Authority(tmp_path)
-    assert said in await failure(server(authority), authority.client_context())
+    assert advice in await failure(server(authority), authority.client_context())
 
 
 async def test_an_unknown_authority_is_a_matter_of_namenode_ca(tmp_path: Path) -> None:

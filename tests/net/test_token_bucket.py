@@ -39,7 +39,7 @@ def test_quiet_time_saves_up_no_more_than_the_burst(idles: list[float]) -> None:
     assert budget.ready_at() <= now
 
 
-def test_a_clock_that_stands_still_earns_nothing() -> None:
+def test_a_clock_that_does_not_advance_earns_nothing() -> None:
     """A reply time before the last one neither earns nor costs time."""
     budget = TokenBucket(0.05, 2.0, 100.0)
     budget.charge(1.0, 100.0)

@@ -131,8 +131,8 @@ class _Crowd:
         for number, source in enumerate(places.POLLERS):
             questions = polled(f"poller{number}")
             start = number * len(questions) // len(places.POLLERS)
-            turn = questions[start:] + questions[:start]
-            yield self._ask(Kind.POLLER, source, turn, _POLL_EVERY_S)
+            questions = questions[start:] + questions[:start]
+            yield self._ask(Kind.POLLER, source, questions, _POLL_EVERY_S)
         for number, source in enumerate(places.FORWARDERS):
             yield self._ask(Kind.FORWARDED, source, forwarded(f"reader{number}"), _SELDOM_S)
         fresh = polled("newcomer", places.POLLED_DIRECTORY)  # one directory: one right to be proven
@@ -143,10 +143,10 @@ class _Crowd:
             yield self._ask(Kind.WITNESS, source, witness, _SELDOM_S)
         yield self._flip()
 
-    async def _ask(self, kind: Kind, source: str, turn: Iterable[Question], every_s: float) -> None:
+    async def _ask(self, kind: Kind, source: str, questions: Iterable[Question], every_s: float) -> None:
         client = HttpClient(self.proxy, source)
         due = time.monotonic() + every_s * random.random()
-        for question in itertools.cycle(turn):
+        for question in itertools.cycle(questions):
             await asyncio.sleep(due - time.monotonic())
             sent = time.monotonic()
             try:

@@ -41,7 +41,7 @@ LISTED = HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(BODY), BODY)
 
 
 @dataclass
-class DirectScene:
+class DirectProxy:
     """The parts, and what they have done."""
 
     server: Server
@@ -89,7 +89,7 @@ async def direct_fixture(
     is_direct: bool = True,
     join_wait_s: float = 0.5,
     how: NameNodeWeb = PLAIN,
-) -> AsyncIterator[DirectScene]:
+) -> AsyncIterator[DirectProxy]:
     """Run it; the first NameNode is active, and only paths below /kept may be kept."""
     limits = limits or limits_of_tests()
     pool = FakePool(tuple(each.namenode for each in namenodes))
@@ -106,7 +106,7 @@ async def direct_fixture(
         server = Server(front.handle, fast_path_alone(boottime), limits, calls if is_direct else None)
         await server.start("127.0.0.1", 0)
         try:
-            yield DirectScene(server, upstream, front, calls, pool, cache, queries)
+            yield DirectProxy(server, upstream, front, calls, pool, cache, queries)
         finally:
             await server.stop()
 
@@ -119,7 +119,7 @@ async def direct(
     is_direct: bool = True,
     join_wait_s: float = 0.5,
     authority: Authority | None = None,
-) -> AsyncIterator[tuple[DirectScene, RawNameNode]]:
+) -> AsyncIterator[tuple[DirectProxy, RawNameNode]]:
     """Run it in front of one NameNode of these acts; the first has answered a request by a task.
 
     With an authority the NameNode speaks TLS.
@@ -150,7 +150,7 @@ class Held:
             await heard.say(part)
 
 
-async def under_way(s: DirectScene, held: Held, client: RawClient, request: bytes = LIST) -> None:
+async def under_way(s: DirectProxy, held: Held, client: RawClient, request: bytes = LIST) -> None:
     """Send a call and have it wait at the NameNode."""
     client.send(request)
     await held.came.wait()
@@ -158,7 +158,7 @@ async def under_way(s: DirectScene, held: Held, client: RawClient, request: byte
     assert s.server.stats().requests_in_progress == 1
 
 
-def connection_of(s: DirectScene) -> ClientConnection:
+def connection_of(s: DirectProxy) -> ClientConnection:
     """Return the one connection."""
     (connection,) = s.server._open  # noqa: SLF001 - nothing outside names it
     return connection

@@ -89,7 +89,7 @@ def fails(*_: object, **__: object) -> NoReturn:
     raise RuntimeError("a bug")
 
 
-async def turns(count: int = 20) -> None:
+async def let_tasks_run(count: int = 20) -> None:
     """Let every task that can run do so."""
     for _ in range(count):
         await asyncio.sleep(0)
@@ -220,11 +220,11 @@ class HeldNameNode:
     right_questions: list[tuple[str, RpcUser | None]] = field(default_factory=list)
     txids: Held = field(default_factory=Held)
 
-    async def say(self, said: object, *, closed: object = True) -> None:
+    async def say(self, answer: object, *, closed: object = True) -> None:
         """Answer the oldest read, and then the question whether the file is closed, if there is one."""
-        await turns()
-        self.fetches.answer(said)
-        await turns()
+        await let_tasks_run()
+        self.fetches.answer(answer)
+        await let_tasks_run()
         if self.closed.waiting:
             self.closed.answer(closed)
 

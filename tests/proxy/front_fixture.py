@@ -59,22 +59,22 @@ class DictNameNode:
             status, body = 404, render_missing(path)
         else:
             status = 200
-        said = reply(status, body, self.clock())
+        answer = reply(status, body, self.clock())
         if user := _user_of_fields(head):
-            said.headers = ((b"Set-Cookie", b'hadoop.auth="u=%b&p=%b&t=jwt&e=1&s=c2ln"' % (user, user)),)
-        return await self._held(said)
+            answer.headers = ((b"Set-Cookie", b'hadoop.auth="u=%b&p=%b&t=jwt&e=1&s=c2ln"' % (user, user)),)
+        return await self._held(answer)
 
     def hold_next(self) -> Hold:
         """Hold the reply to the next read; it says what is so when the read comes."""
         self._hold = Hold()
         return self._hold
 
-    async def _held(self, said: UpstreamReply) -> UpstreamReply:
+    async def _held(self, answer: UpstreamReply) -> UpstreamReply:
         if (hold := self._hold) is not None:
             self._hold = None
             hold.came.set()
             await hold.goes_on.wait()
-        return said
+        return answer
 
     async def stream(
         self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate
@@ -84,9 +84,9 @@ class DictNameNode:
         if self.error is not None:
             raise self.error
         is_refused = head.method == "GET" and _user_of(head) in self.locked_out
-        said = settled(403, DENIED) if is_refused else settled(200)
-        await settle(said)
-        return RawResponse(said.status, "", (*said.headers, *decorate(said)), body=said.body)
+        answer = settled(403, DENIED) if is_refused else settled(200)
+        await settle(answer)
+        return RawResponse(answer.status, "", (*answer.headers, *decorate(answer)), body=answer.body)
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
         """Whether nothing says that it is being written."""

@@ -52,7 +52,7 @@ def test_cache_status_leaks_nothing_of_a_hidden_path() -> None:
 
 
 @pytest.mark.parametrize("why", sorted(set(REASONS) - set(OF_THE_PATH)))
-def test_what_follows_from_request_and_settings_is_said_to_all(why: ForwardReason) -> None:
+def test_what_follows_from_request_and_settings_is_shown_to_all(why: ForwardReason) -> None:
     """Operators and clients see why a whole kind of call is never a hit."""
     assert forwarded(why, is_shown=False) == forwarded(why, is_shown=True)
 

@@ -355,7 +355,7 @@ def test_a_cookie_set_without_a_credential_is_simple(value: bytes, proves: bool)
     assert proven_for_s(None, [DATE, (b"Set-Cookie", value)]) == (inf if proves else None)
 
 
-def test_without_a_credential_nothing_has_to_be_said() -> None:
+def test_without_a_credential_the_proof_never_ends() -> None:
     """Neither a cookie nor a time."""
     assert proven_for_s(None, []) == inf
 

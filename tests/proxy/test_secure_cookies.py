@@ -45,8 +45,8 @@ def test_fields_on_the_wire_keep_the_rule(cookie: Header | None, *, is_secure: b
     wire = WireFields(encode_fields((DATE,)), cookie, encode_fields((DATE,)), ())
     if cookie is None:
         wire = WireFields(encode_fields(fields), None, b"", ())
-    said = encode_fields(one.for_client(fields, is_secure=is_secure))
-    assert other.wire_for_client(wire, is_secure=is_secure) == said
+    encoded = encode_fields(one.for_client(fields, is_secure=is_secure))
+    assert other.wire_for_client(wire, is_secure=is_secure) == encoded
     assert other.removed == one.removed
 
 
@@ -74,7 +74,7 @@ BYPASSED = b"GET /webhdfs/v1/d?op=LISTSTATUS&user.name=joe HTTP/1.1\r\n" + FIELD
 KEPT = b"GET /webhdfs/v1/kept/%d?op=GETFILESTATUS&user.name=joe HTTP/1.1\r\n" + FIELDS
 
 
-def said(body: bytes) -> bytes:
+def https_reply(body: bytes) -> bytes:
     """A NameNode's reply over HTTPS."""
     return b"HTTP/1.1 200 OK\r\n%b: %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (
         *SECURE,
@@ -88,7 +88,7 @@ async def test_every_way_through_the_proxy_keeps_the_rule(tmp_path: Path, *, is_
     """A call that is passed on and one that fills the cache, each first with a task and then without."""
     authority = Authority(tmp_path)
     shown = server_context(authority)
-    async with RawNameNode(says(said(DIRECTORY))) as namenode, direct_fixture(namenode) as s:
+    async with RawNameNode(says(https_reply(DIRECTORY))) as namenode, direct_fixture(namenode) as s:
         server = await asyncio.get_running_loop().create_server(
             s.server.connection, "127.0.0.1", 0, ssl=shown
         )

@@ -24,7 +24,7 @@ def test_the_defaults_are_on_loopback() -> None:
 
 
 @pytest.mark.parametrize(
-    ("addresses", "said"),
+    ("addresses", "message"),
     [
         (
             {"listen": "h:1", "admin": "h:1"},
@@ -37,9 +37,9 @@ def test_the_defaults_are_on_loopback() -> None:
         ),
     ],
 )
-def test_each_address_has_a_port_of_its_own(addresses: dict[str, str], said: str) -> None:
+def test_each_address_has_a_port_of_its_own(addresses: dict[str, str], message: str) -> None:
     """Two servers cannot listen on one."""
-    with pytest.raises(SettingError, match=re.escape(said)):
+    with pytest.raises(SettingError, match=re.escape(message)):
         ProxySettings(**addresses)  # type: ignore[arg-type] # none of these is a number
 
 

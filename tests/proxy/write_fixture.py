@@ -19,9 +19,9 @@ from tests.proxy.doubles import (
     ManualSignal,
     ScriptedStreamer,
     caller,
+    let_tasks_run,
     make_cache,
     request_of,
-    turns,
 )
 
 METHOD = forwarded(Bypass.METHOD, is_shown=False)
@@ -68,7 +68,7 @@ class Fixture:
 
     async def cover(self) -> None:
         """Let all that has been acknowledged by now be applied, once somebody waits for that."""
-        await turns()
+        await let_tasks_run()
         assert self.signal.waiting
         self.cache.cover(self.clock(), 101)
         self.signal.moved()

@@ -85,16 +85,16 @@ class Book:
         asking = [wait_point for wait_point in self.known if wait_point.places[0].qualname == "Flights._run"]
         if asking and chance.random() < _ASKING_SHARE:
             return chance.choice(asking)
-        stands = list(self.known)
+        candidates = list(self.known)
         if chance.random() < _UNHELD_SHARE:
             unheld = [
                 wait_point
-                for wait_point in stands
+                for wait_point in candidates
                 if not self.held[wait_point] and not is_off_the_path(wait_point)
             ]
-            stands = unheld or stands
+            candidates = unheld or candidates
         return min(
-            stands,
+            candidates,
             key=lambda wait_point: (self.held[wait_point] * 4 + self.tried[wait_point], chance.random()),
         )
 

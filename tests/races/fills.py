@@ -33,8 +33,8 @@ from tests.races.fills_simulation import Simulation
 PART: Final = "model, fills alone"
 USERS: Final = ("alice", "bob")
 _NODE: Final = NameNode("nn1:9870", "nn1:8020")
-_WORLD: Final = 2_000
-"""Races in one world; then a new one begins, so that nothing grows without end."""
+_RACES_PER_SIMULATION: Final = 2_000
+"""Races in one simulation; then a new one begins, so that nothing grows without end."""
 
 
 class Track(Simulation):
@@ -79,22 +79,22 @@ class Track(Simulation):
 
     async def _go_on(self, path: str, moment: Moment, happening: Happening) -> None:
         """Let the first fill go as far as that moment, and let it happen there."""
-        await _turn()
+        await _let_tasks_run()
         if moment is Moment.ASKED:
             happening(self, path)
-        answers = [(future, self._reply(*said)) for future, said in self.fetching.waiting()]
+        answers = [(future, self._reply(*args)) for future, args in self.fetching.waiting()]
         if moment is Moment.ANSWERED:
             self._happen_under(happening, path, answers)
         _give(answers)
-        await _turn()
+        await _let_tasks_run()
         if moment is Moment.ASKED_WHETHER_CLOSED:
             happening(self, path)
-        closed = [(future, not self.truth.is_open(said[0])) for future, said in self.asking_closed.waiting()]
+        closed = [(future, not self.truth.is_open(args[0])) for future, args in self.asking_closed.waiting()]
         if moment is Moment.ANSWERED_WHETHER_CLOSED:
             self._happen_under(happening, path, closed)
         _give(closed)
         if moment is Moment.LANDED:
-            await _turn()
+            await _let_tasks_run()
             happening(self, path)
 
     def _happen_under(
@@ -129,10 +129,10 @@ class Track(Simulation):
     async def _rest(self) -> None:
         """Let everything end: what is asked is answered as things are, coverage comes, clients leave."""
         for _ in range(30):
-            await _turn()
-            _give([(future, self._reply(*said)) for future, said in self.fetching.waiting()])
+            await _let_tasks_run()
+            _give([(future, self._reply(*args)) for future, args in self.fetching.waiting()])
             _give(
-                [(future, not self.truth.is_open(said[0])) for future, said in self.asking_closed.waiting()]
+                [(future, not self.truth.is_open(args[0])) for future, args in self.asking_closed.waiting()]
             )
             covering = self.covering.waiting()
             if covering:
@@ -168,7 +168,7 @@ class Track(Simulation):
     def _judge_hit(self, version: int, path: str, user: str) -> None:
         if self.truth.is_too_old(version, path, self.unknown):
             self._say(f"NoLateFill: {path} is served at version {version}, not {self.truth.version(path)}")
-        elif not self.truth.may_be_told(version, path, user):
+        elif not self.truth.may_be_shown(version, path, user):
             self._say(f"ProvenGrant: {path} is served to {user}, who was not proven to see it then")
 
     def _judge(self, path: str) -> None:
@@ -212,7 +212,7 @@ def _give(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
             future.set_result(answer)
 
 
-async def _turn() -> None:
+async def _let_tasks_run() -> None:
     """Let whoever can go on do so."""
     for _ in range(4):
         await asyncio.sleep(0)
@@ -221,7 +221,7 @@ async def _turn() -> None:
 def run(races: int, seed: int, jobs: int, progress: Callable[[int], None]) -> Figures:
     """Make so many races; `progress` is told how many there have been."""
     began, figures = time.monotonic(), Figures(PART)
-    simulations = range((races + _WORLD - 1) // _WORLD)
+    simulations = range((races + _RACES_PER_SIMULATION - 1) // _RACES_PER_SIMULATION)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as processes:
         for done in as_completed(
             [processes.submit(partial(tell, seed), simulation) for simulation in simulations]
@@ -239,7 +239,7 @@ def tell(seed: int, number: int) -> Figures:
     async def story() -> None:
         simulation = Track(random.Random(f"{seed}:{number}"), figures, f"seed {seed}, world {number}")
         async with simulation.tasks:
-            for race in range(number * _WORLD, (number + 1) * _WORLD):
+            for race in range(number * _RACES_PER_SIMULATION, (number + 1) * _RACES_PER_SIMULATION):
                 await simulation.race(race)
 
     virtual_time.run(story())

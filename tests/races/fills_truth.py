@@ -64,7 +64,7 @@ class Truth:
         hidden = sum(path in statuses(each, self._versions.statuses) for each in unknown)
         return version < self._versions.statuses[path] - hidden
 
-    def may_be_told(self, version: int, path: str, user: str) -> bool:
+    def may_be_shown(self, version: int, path: str, user: str) -> bool:
         """Whether at one moment the path had that version and the user's proven right was in force.
 
         A 404 says nothing of versions: it is the same at all moments.

@@ -43,7 +43,7 @@ class Judge:
         """Take note of what the NameNode says now."""
         for user in self.users:
             reply = await self.namenode.ask("GET", self.hdfs.status(self.path, user))
-            self.seen.setdefault(user, []).append(reply.said)
+            self.seen.setdefault(user, []).append(reply.status_and_body)
 
     async def read(self, user: str) -> Reply:
         """Ask the proxy; the status is 599 if there is no answer."""
@@ -56,10 +56,10 @@ class Judge:
         """Say whether a read that a change met got an answer of before or after (Verbatim)."""
         if self.is_unsure or (reply.status >= 500 and self.patience_s):
             return
-        said = self.seen[user]
+        known = self.seen[user]
         is_passing = is_two_step and reply.status == 200 and b'"type":"FILE"' in reply.body  # being written
-        if reply.said not in said and not is_passing:
-            self.wrong.append(f"{when}: the reply {reply} is none that the NameNode gave: {said}")
+        if reply.status_and_body not in known and not is_passing:
+            self.wrong.append(f"{when}: the reply {reply} is none that the NameNode gave: {known}")
 
     async def agree(self, when: str, *, at_once: bool = True, users: Iterable[str] | None = None) -> None:
         """See that the proxy says what the NameNode says, twice, so that what was kept is looked at as well."""
@@ -71,7 +71,7 @@ class Judge:
                 if truth != truth_before:  # where nobody knows when a change is made, it may be made only now
                     began, truth_before = loop.time(), truth
                 replies = [await self.read(user), await self.read(user)]
-                if all(reply.said == truth for reply in replies):
+                if all(reply.status_and_body == truth for reply in replies):
                     break
                 is_away = any(reply.status >= 500 for reply in replies)
                 is_late = loop.time() - began >= max(0.0 if at_once else BOUND_S, self.patience_s * is_away)
@@ -83,7 +83,7 @@ class Judge:
                 await asyncio.sleep(0.01)
 
     async def _truth(self, user: str) -> tuple[int, bytes]:
-        return (await self.namenode.ask("GET", self.hdfs.status(self.path, user))).said
+        return (await self.namenode.ask("GET", self.hdfs.status(self.path, user))).status_and_body
 
     async def applied(self, since: float, when: str) -> bool:
         """Wait until the proxy knows of what was acknowledged before this moment."""

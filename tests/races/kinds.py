@@ -196,7 +196,7 @@ async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     lane.is_calm = lane.is_calm and not aim.has_stumbled
     for reply, listing in zip(replies, asked, strict=False):
         is_answer = reply.status < 500 and (lane.is_calm or not reply.is_own)
-        if is_answer and reply.said != listing.said:
+        if is_answer and reply.status_and_body != listing.status_and_body:
             judge.wrong.append(
                 f"a listing came otherwise: {reply.status}, {len(reply.body)} bytes (Verbatim)"
             )

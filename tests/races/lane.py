@@ -58,7 +58,7 @@ class Listing:
     """A directory that does not change, and what the NameNode says of it."""
 
     path: str
-    said: tuple[int, bytes]
+    status_and_body: tuple[int, bytes]
 
 
 @dataclass

@@ -106,7 +106,7 @@ KINDS: Final = (
     Kind(4, ChannelName.ZOOKEEPER, meanwhiles=_CHANGES, is_applying=True),
 )
 
-_BY_TURNS: Final = random.Random(1).sample(KINDS, 40, counts=[kind.weight for kind in KINDS])
+_KINDS_IN_ORDER: Final = random.Random(1).sample(KINDS, 40, counts=[kind.weight for kind in KINDS])
 
 
 def run(races: int, seed: int, jobs: int, progress: Callable[[int], None]) -> Figures:
@@ -136,9 +136,9 @@ def begin() -> None:
 
 def tell(seed: int, number: int, *, rounds: int = _ROUNDS) -> Figures:
     """Tell one world of a seed: its rounds go on in the plan where the world before of its kind stopped."""
-    lap, turn = divmod(number, len(_BY_TURNS))
-    kind = _BY_TURNS[turn]
-    first = (lap * kind.weight + _BY_TURNS[:turn].count(kind)) * _ROUNDS
+    lap, position = divmod(number, len(_KINDS_IN_ORDER))
+    kind = _KINDS_IN_ORDER[position]
+    first = (lap * kind.weight + _KINDS_IN_ORDER[:position].count(kind)) * _ROUNDS
     plan = Plan(kind)
     simulation: Simulation
 
@@ -157,7 +157,7 @@ def tell(seed: int, number: int, *, rounds: int = _ROUNDS) -> Figures:
             patched.setattr(follower, "MAX_QUEUED", 1)  # so that the queue is full at times
         steering = steered(reported)
     figures = simulation.figures
-    for wait_point, times in simulation.stands.items():
+    for wait_point, times in simulation.held_at.items():
         for place in wait_point.places:
             figures.held[place] += times
     figures.stood.update(steering.stood)

@@ -42,7 +42,7 @@ class Simulation:
         self.channel = channel
         self.lanes = tuple(map(Lane.of, range(lanes)))
         self.figures = Figures(name)
-        self.stands: Counter[WaitPoint] = Counter()  # of races that were held there
+        self.held_at: Counter[WaitPoint] = Counter()  # of races that were held there
         self.applying = Applying()
         self.system = System(
             self.chance,
@@ -57,18 +57,18 @@ class Simulation:
         self._name = name
         self._cache, self._judge = self.system.cache, self.system.judge
         self._cluster = self.system.cluster
-        self._cache.on_fetch = _told_to_ask
-        self._label_turns()
-        self._cache.on_conclude = _told_conclusion
+        self._cache.on_fetch = _note_question
+        self._label_groups()
+        self._cache.on_conclude = _note_conclusion
         self._running: list[Running] = []
         self._rounds = 0
         self._lost_tickets = 0  # of conclusions that failed because the race wanted it
         self._failed = 0  # how often the cache did so
 
-    def _label_turns(self) -> None:
-        """Have each group of kept requests served in the name of its own lane: one turn serves those of all."""
-        turns = self.system.front_end.waits._looks  # noqa: SLF001 - as whom a turn works is known nowhere else
-        work = turns._work  # noqa: SLF001 - as above
+    def _label_groups(self) -> None:
+        """Have each group of kept requests served in the name of its own lane: one iteration serves those of all."""
+        paced = self.system.front_end.waits._looks  # noqa: SLF001 - as whom it works is known nowhere else
+        work = paced._work  # noqa: SLF001 - as above
 
         def serve(group: Group[Read, ReadAnswer], most: int) -> int:
             paths = (wait.question.plain.path for wait in group.kept)
@@ -81,7 +81,7 @@ class Simulation:
             finally:
                 LABEL.reset(label)
 
-        turns._work = serve  # noqa: SLF001 - as above
+        paced._work = serve  # noqa: SLF001 - as above
 
     async def __aenter__(self) -> Self:
         self._cluster.write_nothing()  # an empty log can't be read
@@ -179,7 +179,7 @@ class Simulation:
     def _count(self, each: Running, wait_point: WaitPoint) -> None:
         figures = self.figures
         figures.races += 1
-        self.stands[wait_point] += 1
+        self.held_at[wait_point] += 1
         figures.disturbances[each.race.meanwhile.name] += 1
         if each.is_fill:
             figures.fills += 1
@@ -330,13 +330,13 @@ class Simulation:
         self._judge.violations.clear()
 
 
-def _told_to_ask() -> None:
+def _note_question() -> None:
     label = LABEL.get()
     if isinstance(label, Running):
         label.asked()
 
 
-def _told_conclusion(conclusion: Conclusion) -> None:
+def _note_conclusion(conclusion: Conclusion) -> None:
     label = LABEL.get()
     if isinstance(label, Running):
         label.concluded(conclusion)

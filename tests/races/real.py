@@ -141,7 +141,7 @@ async def _listing(hdfs: Hdfs, namenode: str, path: str, names: int) -> Listing:
         for first in range(LANES):
             tasks.create_task(some(range(first, names, LANES)))
     with Client(namenode) as client:
-        return Listing(path, (await client.ask("GET", hdfs.target(path, "LISTSTATUS"))).said)
+        return Listing(path, (await client.ask("GET", hdfs.target(path, "LISTSTATUS"))).status_and_body)
 
 
 def labels(shared: Shared, lanes: Mapping[str, Lane]) -> Callable[[Coroutine[Any, Any, Any]], object]:

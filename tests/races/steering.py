@@ -119,7 +119,7 @@ class Steering:
         self.watcher: Callable[[Arrival], Verdict] | None = None
         self.label_of: Callable[[Coroutine[Any, Any, Any]], object] = lambda _: None
         self._places = places
-        self._stands: dict[
+        self._wait_points: dict[
             tuple[tuple[int, int], ...], WaitPoint | None
         ] = {}  # by ids of codes: they hash slowly
         self._codes: dict[int, CodeType] = {}  # kept, so that no id is given twice
@@ -154,9 +154,9 @@ class Steering:
         """Return where a suspended coroutine stands, and count it; None: at no listed place."""
         chain = tuple([(id(frame.f_code), frame.f_lasti) for frame in _frames(coroutine)])
         try:
-            wait_point = self._stands[chain]
+            wait_point = self._wait_points[chain]
         except KeyError:
-            wait_point = self._stands[chain] = self._stand(coroutine)
+            wait_point = self._wait_points[chain] = self._stand(coroutine)
         if wait_point is not None:
             self._seen[wait_point] += 1
         return wait_point
@@ -166,7 +166,7 @@ class Steering:
         self._codes.update((id(frame.f_code), frame.f_code) for frame in frames)
         found = (self._places.at(frame.f_code, frame.f_lasti) for frame in frames)
         places = tuple(place for place in found if place is not None)
-        for known in self._stands.values():
+        for known in self._wait_points.values():
             if known is not None and known.places == places:
                 return known
         return WaitPoint(places) if places else None

@@ -27,7 +27,7 @@ _MORE = (
     62,
     19,
     45,
-    *(40 * lap + turn for lap in range(2, 10) for turn in (5, 10, 19, 22, 34)),
+    *(40 * lap + position for lap in range(2, 10) for position in (5, 10, 19, 22, 34)),
 )
 """Told until each place has been visited: clients' calls in the third, elsewhere mostly the way of a change by chance.
 
@@ -62,7 +62,7 @@ def _unvisited(figures: Figures) -> set[str]:
     return {place.key for place in model.unvisited(figures)} - _RARE
 
 
-def test_the_same_world_is_told_again() -> None:
+def test_the_same_seed_makes_the_same_races() -> None:
     """So that a line of the long run can be looked into."""
     once, again = model.tell(7, 3, rounds=4), model.tell(7, 3, rounds=4)
     assert (once.races, once.held, once.kept, once.spoiled) == (

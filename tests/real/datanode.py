@@ -34,8 +34,8 @@ def begin(method: str, location: str, length: int) -> tuple[http.client.HTTPConn
     connection.putrequest(method, "/" + target)
     connection.putheader("Content-Length", str(length))
     connection.endheaders()
-    said = connection.sock.recv(len(CONTINUE), socket.MSG_PEEK | socket.MSG_WAITALL)
-    return connection, said == CONTINUE
+    answer = connection.sock.recv(len(CONTINUE), socket.MSG_PEEK | socket.MSG_WAITALL)
+    return connection, answer == CONTINUE
 
 
 def has_replied(connection: http.client.HTTPConnection) -> bool:

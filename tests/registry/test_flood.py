@@ -23,7 +23,7 @@ def test_a_flood_is_throttled(cluster: Cluster, capsys: pytest.CaptureFixture[st
     assert polls.refused > polls.done
 
 
-def test_what_falls_short_is_said() -> None:
+def test_what_falls_short_is_reported() -> None:
     """A flood that is carried out, a request that failed, and one that took longer."""
     before, during = Others({"x": [0.02] * 99 + [9.0]}), Others({"x": [0.07] * 100}, ["x: 503"])
     reported = Reported("polls", (before,), (during,), (Flood(500, 0, 10.0),))

@@ -25,12 +25,12 @@ from tests.registry.samples import WEBHDFS
 
 @dataclass
 class Fixture:
-    """A follower of a registry, and what it has told."""
+    """A follower of a registry, and what it has reported."""
 
     registry: Registry
     session: Session | None
     reported: list[tuple[str | None, int]] = field(default_factory=list)  # and what was followed then
-    gaps_told: int = 0
+    gaps_reported: int = 0
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
@@ -38,14 +38,14 @@ class Fixture:
         self.follower = RegistryFollower(lambda: self.session, self.registry.root)
 
     def invalidated(self, path: str | None) -> None:
-        """Be told."""
+        """Be notified."""
         self.reported.append((path, self.follower.followed))
         if path is None:
-            self.gaps_told = self.follower.gaps
+            self.gaps_reported = self.follower.gaps
         self.news.set()
 
     async def until(self, path: str | None, followed: int | None = None) -> None:
-        """Wait until it has told this, while it followed so many entries, and forget all that it has told."""
+        """Wait until it has reported this, while it followed so many entries, and forget all that it has reported."""
         async with asyncio.timeout(HANG_S):
             while not any(
                 reported == path and followed in {None, count} for reported, count in self.reported
@@ -55,9 +55,9 @@ class Fixture:
         self.reported.clear()
 
     async def until_gap(self) -> None:
-        """Wait until it has told everything after a gap."""
+        """Wait until it has reported everything after a gap."""
         async with asyncio.timeout(HANG_S):
-            while not self.gaps_told:
+            while not self.gaps_reported:
                 self.news.clear()
                 await self.news.wait()
         self.reported.clear()
@@ -74,7 +74,7 @@ async def fixture(server: ZooKeeperServer) -> AsyncIterator[Fixture]:
 
 @asynccontextmanager
 async def following(server: ZooKeeperServer) -> AsyncIterator[Fixture]:
-    """Return one that runs, and has told everything that was there."""
+    """Return one that runs, and has reported everything that was there."""
     async with fixture(server) as made, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(made.follower.run(made.invalidated))
         await made.until(None)
@@ -82,8 +82,8 @@ async def following(server: ZooKeeperServer) -> AsyncIterator[Fixture]:
         running.cancel()
 
 
-async def test_each_change_is_told(zookeeper_server: ZooKeeperServer) -> None:
-    """Of what is there first it is told once, as of everything; how much that is can be seen."""
+async def test_each_change_is_reported(zookeeper_server: ZooKeeperServer) -> None:
+    """What is there first is reported once, as of everything; how much that is can be seen."""
     async with following(zookeeper_server) as s:
         assert s.follower.followed == 3
         await s.registry.bind("/services/a", WEBHDFS)
@@ -92,12 +92,12 @@ async def test_each_change_is_told(zookeeper_server: ZooKeeperServer) -> None:
         await s.until("/services/a")
         assert s.follower.followed == 4
         await s.registry.delete("/services/a")
-        await s.until("/services/a", followed=3)  # what is there may be told more often than it changes
+        await s.until("/services/a", followed=3)  # what is there may be reported more often than it changes
         assert (s.follower.followed, s.follower.gaps) == (3, 0)
     assert s.follower.followed == 0
 
 
-async def test_after_a_gap_all_is_told(zookeeper_server: ZooKeeperServer) -> None:
+async def test_after_a_gap_all_is_reported(zookeeper_server: ZooKeeperServer) -> None:
     """Once everything was read again."""
     async with following(zookeeper_server) as s:
         assert s.session is not None
@@ -107,7 +107,7 @@ async def test_after_a_gap_all_is_told(zookeeper_server: ZooKeeperServer) -> Non
         await s.until("/services/b")
 
 
-async def test_a_loss_is_told_before_there_is_a_connection_again(zookeeper_server: ZooKeeperServer) -> None:
+async def test_a_loss_is_reported_before_the_next_connection(zookeeper_server: ZooKeeperServer) -> None:
     """So that those who wait hear of it."""
     async with following(zookeeper_server) as s:
         zookeeper_server.kill()

@@ -232,7 +232,7 @@ async def test_an_entry_that_may_not_be_read_is_left_out_of_many() -> None:
         await registry.stat("/services/secret")
 
 
-async def test_a_write_without_an_answer_is_said_to_be_unknown() -> None:
+async def test_the_outcome_of_a_write_without_an_answer_is_unknown() -> None:
     """It may have been carried out."""
     server = FakeZooKeeper(asyncio.get_running_loop().time)
     registry = await registry_over(server.session())

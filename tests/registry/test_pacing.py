@@ -12,7 +12,7 @@ from tests.registry.samples import WEBHDFS
 
 
 @pytest.mark.parametrize(
-    ("sizes", "turns"),
+    ("sizes", "iterations"),
     [
         ([SLICE_BYTES - 1], 0),
         ([SLICE_BYTES - 1, 1], 1),
@@ -21,7 +21,7 @@ from tests.registry.samples import WEBHDFS
         ([0] * SLICE_BYTES, SLICE_BYTES // 128),  # entries without data take time as well
     ],
 )
-async def test_others_have_their_turn_after_each_slice(sizes: list[int], turns: int) -> None:
+async def test_others_run_after_each_slice(sizes: list[int], iterations: int) -> None:
     """However many entries it is made of, and no sooner."""
     had = 0
 
@@ -37,7 +37,7 @@ async def test_others_have_their_turn_after_each_slice(sizes: list[int], turns: 
         before, slices = had, Slices()
         for size in sizes:
             await slices.add(size)
-        assert had - before == turns
+        assert had - before == iterations
         task.cancel()
 
 
@@ -86,28 +86,28 @@ async def test_those_who_wait_keep_their_order() -> None:
 
 async def test_each_change_of_the_registry_is_one() -> None:
     """Reads are none; of a subtree that is deleted each entry is."""
-    turns = 0
+    waits = 0
 
     class Counted(Pace):
         async def wait(self) -> None:
-            nonlocal turns
-            turns += 1
+            nonlocal waits
+            waits += 1
 
     time = Time()
     registry = Registry(
         FakeZooKeeper(time.clock).session(), "/registry", AccessPolicy(), Counted(1.0, time.clock)
     )
     await registry.make_root()
-    assert turns == 0
+    assert waits == 0
     await registry.mknode("/services/a", create_parents=True)
     await registry.bind("/services/a/b", WEBHDFS)
     await registry.update("/services/a/b", lambda record: record)
     await registry.resolve("/services/a/b")
-    assert turns == 3
+    assert waits == 3
     await registry.bind("/services/a/b", WEBHDFS, overwrite=True)
-    assert turns == 5  # it was there
+    assert waits == 5  # it was there
     await registry.delete("/services/a", recursive=True)
-    assert turns == 8
+    assert waits == 8
 
 
 async def test_results_have_the_order_of_the_arguments() -> None:

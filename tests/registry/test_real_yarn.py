@@ -58,8 +58,8 @@ def submitted(yarn: Yarn, url: str) -> str:
 def awaited(url: str, application: str, state: str, *, of_attempt: bool = False) -> None:
     """Wait until the ResourceManager says so of an application, or of its attempt."""
     due = time.monotonic() + HANG_S
-    while (said := state_of(url, application, of_attempt=of_attempt)) != state:
-        assert time.monotonic() < due, (application, state, said)
+    while (found := state_of(url, application, of_attempt=of_attempt)) != state:
+        assert time.monotonic() < due, (application, state, found)
 
 
 def state_of(url: str, application: str, *, of_attempt: bool) -> object:
@@ -148,16 +148,16 @@ async def test_where_they_want_a_ticket_it_logs_in(
             pipe = asyncio.subprocess.PIPE
             environ = os.environ | kdc_server.environ()
             run = await asyncio.create_subprocess_exec(*words, *more, stdout=pipe, stderr=pipe, env=environ)
-            said, complaints = await run.communicate()
-            return run.returncode, said.decode(), complaints.decode()
+            output, complaints = await run.communicate()
+            return run.returncode, output.decode(), complaints.decode()
 
-        code, said, complaints = await ended()
-        assert (code, said) == (1, ""), complaints
+        code, output, complaints = await ended()
+        assert (code, output) == (1, ""), complaints
         assert "401" in complaints
         assert await registry.exists("/users/joe/web/old")
-        code, said, complaints = await ended(*login)
+        code, output, complaints = await ended(*login)
         assert (code, complaints) == (0, "")
-        assert said.startswith("deleted /users/joe/web/old: "), said
+        assert output.startswith("deleted /users/joe/web/old: "), output
 
 
 KEYS = {

@@ -43,7 +43,7 @@ async def managers(*urls: str, user: str = "", timeout_s: float = 60.0) -> Async
         yield ResourceManagers(http, urls, user=user, timeout_s=timeout_s)
 
 
-async def test_the_active_one_is_found_wherever_it_stands(pair: Pair) -> None:
+async def test_the_active_one_is_found_wherever_it_is(pair: Pair) -> None:
     """Among those that are known, or by what a standby says."""
     active, standby = pair
     silent = f"http://{free_address()}"
@@ -69,10 +69,10 @@ async def test_without_an_active_one_each_is_named(pair: Pair) -> None:
     async with managers(standby.url, silent) as client:
         with pytest.raises(ResourceManagerError) as raised:
             await client.find()
-    said = str(raised.value)
-    assert f"{standby.url} (it is not active)" in said
-    assert f"{active.url} (it is not active)" in said
-    assert f"{silent} ({silent} does not answer: cannot connect" in said
+    message = str(raised.value)
+    assert f"{standby.url} (it is not active)" in message
+    assert f"{active.url} (it is not active)" in message
+    assert f"{silent} ({silent} does not answer: cannot connect" in message
     for redirect in ("", "nonsense", "http://[", standby.url):
         standby.redirect = redirect
         async with managers(standby.url) as client:

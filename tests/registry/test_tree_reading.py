@@ -93,7 +93,7 @@ async def test_what_is_beyond_a_page_costs_nothing(registry: Registry) -> None:
     assert len((await read_tree(registry, "/", limit=2)).unreadable) == 1
 
 
-async def test_others_have_their_turn_while_records_are_parsed(
+async def test_others_run_while_records_are_parsed(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A tree of many records is no stall of the event loop."""

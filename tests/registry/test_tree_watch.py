@@ -85,7 +85,7 @@ async def test_what_is_there_comes_first(registry: Registry) -> None:
     assert view.reported[-1] == Current()
 
 
-async def test_each_kind_of_change_is_told(registry: Registry, view: View) -> None:
+async def test_each_kind_of_change_is_reported(registry: Registry, view: View) -> None:
     """Made, bound, overwritten, deleted; entries below among them."""
     other = replace(WEBHDFS, description="another")
     await registry.bind("/services/hdfs", WEBHDFS)
@@ -269,8 +269,8 @@ async def test_what_is_too_deep_is_not_followed() -> None:
     }
 
 
-def told(changes: list[Change]) -> list[str]:
-    """Return what was told, in short."""
+def summary(changes: list[Change]) -> list[str]:
+    """Return what was reported, in short."""
     short = {Present: "+", Removed: "-"}
     return [
         f"{short[type(each)]}{each.status.path if isinstance(each, Present) else each.path}"
@@ -284,14 +284,14 @@ async def test_what_an_acl_refuses_is_passed_over() -> None:
     session = FlatSession("/r/users", "/r/users/bob", "/r/users/bob/x", "/r/users/bob/x/y", "/r/users/joe")
     session.refused.add("/r/users/bob")
     changes = TreeWatch(session, "/r", "/").changes()
-    assert told(await reported_until_current(changes)) == ["+/", "+/users", "+/users/joe"]
+    assert summary(await reported_until_current(changes)) == ["+/", "+/users", "+/users/joe"]
     session.reads.clear()
     session.make("/r/users/ann")
-    assert told(await reported_until_current(changes)) == ["+/users/ann"]
+    assert summary(await reported_until_current(changes)) == ["+/users/ann"]
     assert session.reads == ["/r/users", "/r/users/ann"]
     session.remove("/r/users/bob")
     session.remove("/r/users/joe")
-    assert told(await reported_until_current(changes)) == ["-/users/joe"]
+    assert summary(await reported_until_current(changes)) == ["-/users/joe"]
 
 
 async def test_an_acl_that_changes_is_seen_when_all_is_read_again() -> None:
@@ -299,7 +299,7 @@ async def test_an_acl_that_changes_is_seen_when_all_is_read_again() -> None:
     session = FlatSession("/r/users", "/r/users/bob", "/r/users/bob/x", "/r/users/bob/x/y", "/r/users/joe")
     watch = TreeWatch(session, "/r", "/users")
     changes = watch.changes()
-    assert len(told(await reported_until_current(changes))) == 5
+    assert len(summary(await reported_until_current(changes))) == 5
     was_set = session.watchers
     for _ in range(3):
         session.refused.add("/r/users/bob")
@@ -318,12 +318,12 @@ async def test_an_acl_that_changes_is_seen_when_all_is_read_again() -> None:
 
 
 async def reread(session: FlatSession, watch: TreeWatch, changes: AsyncIterator[Change]) -> list[str]:
-    """Have it read all again, as after REREAD_S, and return what was told, but for an entry that ends the wait."""
+    """Have it read all again, as after REREAD_S, and return what was reported, but for an entry that ends the wait."""
     watch._all_again()  # noqa: SLF001 - what time does
     session.make("/r/users/ann")
-    reported = told(await reported_until_current(changes))
+    reported = summary(await reported_until_current(changes))
     session.remove("/r/users/ann")
-    reported += told(await reported_until_current(changes))
+    reported += summary(await reported_until_current(changes))
     assert {"+/users/ann", "-/users/ann"} <= {*reported}
     return [each for each in reported if not each.endswith("/ann")]
 
@@ -334,15 +334,15 @@ async def test_a_top_that_an_acl_refuses_is_an_error() -> None:
     session.refused.add("/r/users")
     with pytest.raises(NotAllowedError):
         await anext(TreeWatch(session, "/r", "/users").changes())
-    assert told(await reported_until_current(TreeWatch(session, "/r", "/").changes())) == ["+/"]
+    assert summary(await reported_until_current(TreeWatch(session, "/r", "/").changes())) == ["+/"]
 
 
-async def test_who_follows_again_is_told_everything_and_sets_no_other_watcher() -> None:
+async def test_who_follows_again_gets_everything_without_a_new_watcher() -> None:
     """Nobody could remove those of before."""
     session = FlatSession("/r/users", "/r/users/joe")
     watch = TreeWatch(session, "/r", "/")
     for _ in range(3):
-        assert told(await reported_until_current(watch.changes())) == ["+/", "+/users", "+/users/joe"]
+        assert summary(await reported_until_current(watch.changes())) == ["+/", "+/users", "+/users/joe"]
         assert (watch.watched, session.watchers) == (3, 6)
         session.make("/r/users/ann")  # while nobody follows
         session.remove("/r/users/ann")

@@ -150,7 +150,7 @@ def test_an_application_that_has_not_ended(state: str) -> None:
         (reply({"RemoteException": {"exception": "AccessControlException"}}, 404), "status 404"),
     ],
 )
-def test_whatever_else_is_said_of_an_application_proves_nothing(answer: RmAnswer, part: str) -> None:
+def test_any_other_answer_about_an_application_proves_nothing(answer: RmAnswer, part: str) -> None:
     """404 either: the ResourceManager forgets what ended long ago, and never knew those of another cluster."""
     assert part in undecided(verdict("application", APPLICATION, {ABOUT_APPLICATION: answer}))
 
@@ -205,7 +205,7 @@ def test_an_attempt_has_ended_by_its_state_or_by_the_next(
     ],
 )
 @pytest.mark.parametrize(("policy", "yarn_id"), [("application-attempt", ATTEMPT), ("container", CONTAINER)])
-def test_whatever_else_is_said_of_attempts_proves_nothing(
+def test_any_other_answer_about_attempts_proves_nothing(
     answer: RmAnswer, part: str, policy: str, yarn_id: str
 ) -> None:
     """Those of another application, too."""
@@ -252,7 +252,7 @@ def test_a_container_has_ended_once_all_nodes_reported() -> None:
         (RmReply(503, container(containerState="COMPLETE").body), "status 503"),
     ],
 )
-def test_whatever_else_is_said_of_a_container_proves_nothing(answer: RmAnswer, part: str) -> None:
+def test_any_other_answer_about_a_container_proves_nothing(answer: RmAnswer, part: str) -> None:
     """It stays."""
     assert part in undecided(of_container(answer))
 

@@ -144,21 +144,21 @@ HOSTILE = st.text(
 )
 
 
-@given(method=HOSTILE, target=HOSTILE, caller=HOSTILE, peer=HOSTILE, said=HOSTILE)
-@example(method="-", target="-", caller="user.name=-", peer="-", said="-")
+@given(method=HOSTILE, target=HOSTILE, caller=HOSTILE, peer=HOSTILE, request_id=HOSTILE)
+@example(method="-", target="-", caller="user.name=-", peer="-", request_id="-")
 @example(
     method='GET" 200 1',
     target='/a" 200 1 "-" "-" hit',
     caller="user.name=a,doas=root",
     peer="x - root",
-    said="a b",
+    request_id="a b",
 )
 def test_no_request_forges_a_line_or_a_field(
-    method: str, target: str, caller: str, peer: str, said: str
+    method: str, target: str, caller: str, peer: str, request_id: str
 ) -> None:
     """Each line has all its fields, says of itself what is true, and has one line end, in bytes and in any encoding."""
     exchange = Exchange(method, target, peer, 100.0)
-    exchange.caller, exchange.request_id, exchange.result = caller, said, Result.FORWARDED
+    exchange.caller, exchange.request_id, exchange.result = caller, request_id, Result.FORWARDED
     exchange.status, exchange.operation = 404, "LISTSTATUS"
     line = combined(exchange, 1, AT).decode("ascii")
     found = COMBINED.fullmatch(line)
@@ -176,15 +176,15 @@ def test_no_request_forges_a_line_or_a_field(
     datetime.fromisoformat(read["time"])
 
 
-@pytest.mark.parametrize("said", ["7b2c-11", "a" * 128, "00-4bf92f3577b34da6:1/2@h=+~._"])
-def test_the_clients_own_id_is_shown(said: str) -> None:
+@pytest.mark.parametrize("sent", ["7b2c-11", "a" * 128, "00-4bf92f3577b34da6:1/2@h=+~._"])
+def test_the_clients_own_id_is_shown(sent: str) -> None:
     """So that it is found in the logs of those before and behind."""
-    assert shown_id(said) == said
+    assert shown_id(sent) == sent
 
 
-@pytest.mark.parametrize("said", ["", "a" * 129, "a b", 'a"', "a\\", "a\n", "\u00e9", "a\x1b[2J", "a,b"])
-def test_any_other_is_replaced(said: str) -> None:
+@pytest.mark.parametrize("sent", ["", "a" * 129, "a b", 'a"', "a\\", "a\n", "\u00e9", "a\x1b[2J", "a,b"])
+def test_any_other_is_replaced(sent: str) -> None:
     """By one of its own for each request."""
-    made = {shown_id(said) for _ in range(20)}
+    made = {shown_id(sent) for _ in range(20)}
     assert len(made) == 20
     assert all(len(each) == 16 and int(each, 16) >= 0 for each in made)

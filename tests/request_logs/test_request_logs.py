@@ -89,7 +89,7 @@ def weights(
         (100, [(result, 1) for result in Result if result is not Result.HIT], [], [1] * (len(Result) - 1)),
     ],
 )
-def test_a_sample_stands_for_the_hits_that_are_left_out(
+def test_a_sample_counts_for_the_hits_that_are_left_out(
     tmp_path: Path, sample: int, exchanges: list[tuple[Result, int]], chances: list[float], written: list[int]
 ) -> None:
     """What the fast path has thinned out already is thinned out less."""

@@ -100,7 +100,7 @@ def test_a_proxy_that_may_run_has_no_fault(secured_cluster: Cluster, kdc: Kdc) -
     ],
     ids=["wrong keytab", "garbage keytab", "wrong principal", "another realm", "no such keytab"],
 )
-def test_a_ticket_that_cannot_be_got_is_said_once(
+def test_a_ticket_that_cannot_be_got_is_reported_once(
     secured_cluster: Cluster, kdc: Kdc, garbage: str, changed: dict[str, str], parts: tuple[str, ...]
 ) -> None:
     """With what would be right, and not with an address that is right already."""
@@ -116,7 +116,7 @@ def test_a_frozen_kdc_is_no_wrong_setting(secured_cluster: Cluster, kdc: Kdc) ->
     assert_it_is_of_identity(report, "the KDC does not answer", "must succeed on this host", "krb5.conf")
 
 
-def test_no_identity_at_all_is_said_once(secured_cluster: Cluster, kdc: Kdc) -> None:
+def test_no_identity_at_all_is_reported_once(secured_cluster: Cluster, kdc: Kdc) -> None:
     """Both servers of the NameNode ask for Kerberos."""
     report = look(secured_cluster, kdc, {"--principal": "", "--keytab": "", "--namenode-principal": ""})
     assert report.failed == {"identity"}, report

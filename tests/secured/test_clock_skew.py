@@ -78,6 +78,6 @@ def test_a_wrong_clock_of_the_server_is_named(
 ) -> None:
     """It refuses the ticket; of the reason we know what to do."""
     _, token = run(kdc_server, "", CLIENT, keytabs[0]).split()
-    said = run(kdc_server, skew, SERVER, keytabs[1], token)
-    assert said in {"Clock skew too great", "Ticket not yet valid", "Ticket expired"}
-    assert "NTP" in advice_for(said), said
+    reason = run(kdc_server, skew, SERVER, keytabs[1], token)
+    assert reason in {"Clock skew too great", "Ticket not yet valid", "Ticket expired"}
+    assert "NTP" in advice_for(reason), reason

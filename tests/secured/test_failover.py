@@ -108,10 +108,10 @@ def test_a_standbys_refusal_of_a_token_leads_to_the_active_one() -> None:
             ask(active.http, Question("/", cancel.query, headers, cancel.op, "PUT")).status == http.client.OK
         )
         refusal = ask(standby.http, Question("/t", f"&delegation={good}"))
-        said = parse_remote_exception(refusal.body)
-        assert said is not None
-        assert (refusal.status, said.exception in STANDBYS_SAY) == (http.client.FORBIDDEN, True), said
-        assert said.verdict is Verdict.STANDBY, said
+        remote = parse_remote_exception(refusal.body)
+        assert remote is not None
+        assert (refusal.status, remote.exception in STANDBYS_SAY) == (http.client.FORBIDDEN, True), remote
+        assert remote.verdict is Verdict.STANDBY, remote
         flags = (
             "--namenode-http",
             f"{standby.http},{active.http}",
@@ -123,6 +123,6 @@ def test_a_standbys_refusal_of_a_token_leads_to_the_active_one() -> None:
             proxy.process.await_that(lambda: readiness.accepts(proxy.address), "does not listen")
             seen = [ask(proxy.address, Question("/t", f"&delegation={each}")) for each in (good, cancelled)]
             assert names(seen) == [(http.client.OK, False), (http.client.FORBIDDEN, False)]
-            said = parse_remote_exception(seen[1].body)
-            assert said is not None
-            assert said.verdict is Verdict.INVALID_TOKEN, said
+            remote = parse_remote_exception(seen[1].body)
+            assert remote is not None
+            assert remote.verdict is Verdict.INVALID_TOKEN, remote

@@ -106,8 +106,8 @@ def believed_for_s(
         statuses = [reply.status for reply in each.seen[path, "alice"]]
         refused = each.seen[path, "alice"][statuses.index(http.client.FORBIDDEN) :]
         assert set(names(refused)) == {(http.client.FORBIDDEN, False)}
-        said = {parse_remote_exception(reply.body) for reply in refused}
-        assert all(each is not None and each.verdict is Verdict.INVALID_TOKEN for each in said), said
+        errors = {parse_remote_exception(reply.body) for reply in refused}
+        assert all(each is not None and each.verdict is Verdict.INVALID_TOKEN for each in errors), errors
     last = [max(r.started_at for r in each.seen[path, "alice"] if r.is_hit) for each in pollers]
     return [at - refusal.ended_at for at in last]
 

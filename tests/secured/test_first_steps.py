@@ -31,7 +31,7 @@ def test_each_principal_has_a_keytab(secured_cluster: Cluster) -> None:
         assert f" {principal}@TEST.LOCAL\n" in shown
 
 
-def test_the_ports_with_tls_are_told(secured_cluster: Cluster) -> None:
+def test_the_ports_with_tls_are_reported(secured_cluster: Cluster) -> None:
     """And whom to trust there."""
     reported = json.loads(json.dumps(tls_of(secured_cluster)))
     assert reported["namenode_https"] == [secured_cluster.namenodes[0].https]

@@ -105,7 +105,7 @@ def test_as_the_namenodes_principal_changes_are_followed(pair: Pair) -> None:
     assert "all 3 JournalNodes can be read" in report.of("journalnodes", "ok")[0], report
 
 
-def test_another_principal_is_told_which_is_needed(pair: Pair) -> None:
+def test_another_principal_is_refused_with_the_one_needed(pair: Pair) -> None:
     """By the proxy's log, and by a check: of RPC where that is refused, else of HTTP."""
     says = (
         ("is only accessible by nn/localhost@TEST.LOCAL", "dfs.namenode.kerberos.principal")

@@ -204,12 +204,12 @@ def test_a_ticket_that_ends_while_the_kdc_is_silent(secured_cluster: Cluster, kd
             proxy.await_gate()
             with paused(kdc.process):
 
-                def is_told() -> bool:
+                def is_logged() -> bool:
                     relay.cut()
                     relay.restore()
                     return log_says(proxy, "the KDC does not answer")()
 
-                proxy.process.await_that(is_told, "does not name the KDC")
+                proxy.process.await_that(is_logged, "does not name the KDC")
                 proxy.await_gate(is_open=False)
                 assert status(proxy, secured_cluster) == 200
                 assert proxy.readiness()["ready"] is True

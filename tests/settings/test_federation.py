@@ -97,7 +97,7 @@ def test_one_of_them_can_be_chosen(tmp_path: Path) -> None:
     assert (watched.nameservice.nameservice, watched.zookeeper.zookeeper_root) == ("ns2", "/nn")
 
 
-def test_a_command_for_one_must_be_told_which(tmp_path: Path) -> None:
+def test_a_command_for_one_namespace_must_name_it(tmp_path: Path) -> None:
     """It never takes the first."""
     with pytest.raises(ConfigurationError, match="namespace: none: must be one of one, two, or a path"):
         load_settings(PUBLISHER, write(tmp_path), {"zookeeper": ("z:1",)})
@@ -192,7 +192,7 @@ def test_the_mount_table_of_core_site_is_enough(conf: Path) -> None:
     assert watched.nameservice.nameservice == "ns2"
 
 
-def test_a_nameservice_that_is_said_is_the_only_one(conf: Path) -> None:
+def test_a_nameservice_that_is_set_is_the_only_one(conf: Path) -> None:
     """As before there was a mount table."""
     chosen = alone(None, hadoop_conf_dir=str(conf), nameservice="ns2")
     assert chosen.namenodes.namenode_http == ("b:9870",)

@@ -122,7 +122,7 @@ def test_a_wrong_variable_is_named(
         ({"power_w": "101", "wheels": "2"}, "wheels: 2: must be 3 or more for such power"),
     ],
 )
-def test_a_wrong_flag_is_told_without_a_file(flags: dict[str, object], reported: str) -> None:
+def test_a_wrong_flag_is_reported_without_a_file(flags: dict[str, object], reported: str) -> None:
     """The file is named only where the fault is in it."""
     with pytest.raises(ConfigurationError) as caught:
         CAR.fill_in(None, flags)
@@ -174,8 +174,8 @@ def test_where_each_value_can_be_changed_is_known(tmp_path: Path) -> None:
 def test_what_is_supplied_is_changed_where_it_comes_from() -> None:
     """It has no flag of ours and is in no file of ours."""
 
-    def supply(said: Mapping[str, object], _: Collection[str]) -> Supplement:
-        return Supplement({"wheels": 3} if "power_w" in said else {}, "/etc/garage")
+    def supply(given: Mapping[str, object], _: Collection[str]) -> Supplement:
+        return Supplement({"wheels": 3} if "power_w" in given else {}, "/etc/garage")
 
     car = Form("car", SettingsOfCar, supply)
     assert car.fill_in(None, {"power_w": "1"}).places["wheels"] == "wheels (read from /etc/garage)"

@@ -169,8 +169,8 @@ def test_https_only_means_tls(conf: Path) -> None:
     ):
         with_policy(conf, policy)
         port = 9871 if tls else 9870
-        said = {"hadoop_conf_dir": str(conf), **flags}
-        for settings in (load_settings(PROXY, None, said), load_settings(FILTERS, None, said)):
+        given = {"hadoop_conf_dir": str(conf), **flags}
+        for settings in (load_settings(PROXY, None, given), load_settings(FILTERS, None, given)):
             assert settings.namenode_tls.namenode_tls is tls
             assert settings.namenodes.namenode_http == (f"a:{port}", f"b:{port}")
 
@@ -214,13 +214,13 @@ def test_the_registry_is_that_of_the_cluster(yarn: Path) -> None:
 def test_a_client_with_a_login_protects_what_it_makes(yarn: Path) -> None:
     """The realm is that of the client's own principal, where the configuration has none."""
     flags: dict[str, object] = {"hadoop_conf_dir": str(yarn), "zookeeper_sasl": "kerberos"}
-    said = {**flags, "principal": "joe@EXAMPLE.COM", "keytab": "/k"}
-    access = load_settings(REGISTRY, None, said).registry.access
+    given = {**flags, "principal": "joe@EXAMPLE.COM", "keytab": "/k"}
+    access = load_settings(REGISTRY, None, given).registry.access
     assert [str(account) for account in access.system or ()] == ["sasl:yarn@EXAMPLE.COM"]
     text = (yarn / "yarn-site.xml").read_text()
     realm = prop("hadoop.registry.kerberos.realm", "OTHER.COM")
     (yarn / "yarn-site.xml").write_text(text.replace("</configuration>", f"{realm}</configuration>"))
-    assert load_settings(REGISTRY, None, said).registry.access.realm == "OTHER.COM"
+    assert load_settings(REGISTRY, None, given).registry.access.realm == "OTHER.COM"
 
 
 def test_what_is_given_of_the_registry_holds(yarn: Path) -> None:

@@ -17,7 +17,7 @@ class Engine:
     power_w: int = field(default=5, metadata={"help": "Watts."})
     idle_s: float = field(default=1.5, metadata={"help": "Seconds."})
     idle_share: float = field(default=0.5, metadata={"help": "Share."})
-    turns_per_s: float = field(default=1.0, metadata={"help": "Turns."})
+    strokes_per_s: float = field(default=1.0, metadata={"help": "Strokes."})
     tank_bytes: int = field(default=9, metadata={"help": "Bytes."})
     leak_bytes_s: int = field(default=9, metadata={"help": "Bytes a second."})
     loud: bool = field(default=False, metadata={"help": "Whether it is heard."})
@@ -37,7 +37,7 @@ class Engine:
 KEYS = {key.name: key for key in keys_of([Engine])}
 
 
-def test_a_computed_default_is_told_in_words() -> None:
+def test_a_computed_default_is_documented_in_words() -> None:
     """The generated page must not change with the machine that generates it."""
     assert (KEYS["user"].default, KEYS["user"].default_text) == ("root", "whoever starts it")
 
@@ -219,7 +219,7 @@ def test_a_number_may_have_a_unit(name: str, text: str, expected: float) -> None
         ("leak_bytes_s", "16KB/s"),
         ("idle_share", "1s"),
         ("power_w", "1k"),
-        ("turns_per_s", "3s"),
+        ("strokes_per_s", "3s"),
     ],
 )
 def test_a_unit_of_another_kind_is_refused(name: str, text: str) -> None:

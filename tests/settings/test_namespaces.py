@@ -149,7 +149,7 @@ def test_what_chooses_none_is_named(choice: str, reported: str) -> None:
     assert str(raised.value) == reported
 
 
-def test_what_says_which_namespace_it_is_stands_in_its_table() -> None:
+def test_what_identifies_a_namespace_belongs_in_its_table() -> None:
     """At the top it would make all namespaces one."""
     assert own_keys_at_the_top(["glob", "user"]) == ""
     reported = own_keys_at_the_top(["namenode_http", "glob", "nameservice"])

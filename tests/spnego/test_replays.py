@@ -72,7 +72,7 @@ async def test_a_ticket_that_is_good_twice_refutes_it(good: dict[str, int]) -> N
     assert "default_rcache_name" in check.fault
 
 
-async def test_what_is_not_known_is_said_with_its_reason(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_is_not_known_is_logged_with_its_reason(caplog: pytest.LogCaptureFixture) -> None:
     """Of each principal, and once."""
     kerberos = Kerberos({}, away=[OTHER])
     check = check_of(kerberos)

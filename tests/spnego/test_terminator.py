@@ -218,7 +218,7 @@ async def test_only_a_get_asks_the_cache() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "content_type",
     [
         b"application/x-www-form-urlencoded",
         b"Application/X-WWW-Form-Urlencoded; charset=utf-8",
@@ -226,10 +226,10 @@ async def test_only_a_get_asks_the_cache() -> None:
     ],
 )
 @pytest.mark.parametrize("target", [TARGET, f"{TARGET}&delegation=abc"])
-async def test_no_body_is_a_form_at_the_namenode(said: bytes, target: str) -> None:
+async def test_no_body_is_a_form_at_the_namenode(content_type: bytes, target: str) -> None:
     """It would read parameters there, such as another doas. A ticket, a cookie or a token: the same."""
     admitted = await Fixture().admit(
-        cookie(), (b"content-TYPE", said), (b"A", b"b"), method="PUT", target=target
+        cookie(), (b"content-TYPE", content_type), (b"A", b"b"), method="PUT", target=target
     )
     assert not isinstance(admitted, Rejected)
     assert admitted.headers == ((b"content-TYPE", b"application/octet-stream"), (b"A", b"b"))

@@ -169,7 +169,7 @@ def _here(served: Served, text: str) -> str:
     return text.replace("joeSUCCESSFiles", "f").replace("user.name=joe", "user.name=alice")
 
 
-def test_a_flood_is_told(served: Served) -> None:
+def test_a_flood_ends_the_stream_with_what_is_missing(served: Served) -> None:
     """What is left out is named; the stream ends, and goes on behind that for who comes back."""
     with served.events(name="loud") as following:
         next(following)

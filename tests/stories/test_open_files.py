@@ -30,11 +30,11 @@ def open_for_writing(
 def close(connection: socket.socket) -> None:
     """Send the rest of the body, and wait for the reply that acknowledges the file."""
     connection.sendall(b"y" * 1000)
-    said = b""
-    while b" 201 " not in said:  # an unasked "100 Continue" comes first
+    received = b""
+    while b" 201 " not in received:  # an unasked "100 Continue" comes first
         part = connection.recv(4096)
-        assert part, said
-        said += part
+        assert part, received
+        received += part
 
 
 def assert_never_a_hit(proxied_cluster: ProxiedCluster, path: str, user: str) -> None:

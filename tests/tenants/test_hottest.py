@@ -44,7 +44,7 @@ def names(hot: tuple[Hot, ...]) -> list[str]:
     return [each.name for each in hot]
 
 
-def test_a_sampled_hit_counts_for_as_many_as_it_stands_for() -> None:
+def test_a_sampled_hit_counts_as_often_as_its_weight() -> None:
     """Its caller is read from the target, as the fast path leaves it empty."""
     hottest = seen(
         answered("/webhdfs/v1/w/a?op=GETFILESTATUS&user.name=joe", caller="user.name=joe"),
@@ -121,7 +121,7 @@ def test_names_are_bounded_in_bytes(path: str, peer: str) -> None:
         assert len(hot[0].name.encode()) <= MAX_NAME_BYTES
 
 
-def test_long_names_that_begin_alike_are_told_apart() -> None:
+def test_long_names_that_begin_alike_are_distinguished() -> None:
     """By their digests."""
     shown = names(seen(*(answered(f"/webhdfs/v1/{'é' * 300}{end}") for end in "ab")).paths)
     assert len(set(shown)) == 2
@@ -141,7 +141,7 @@ def test_there_is_no_more_than_the_counters() -> None:
     assert math.isfinite(shown.paths[0].per_s)
 
 
-def test_at_a_high_rate_a_sample_of_requests_stands_for_all() -> None:
+def test_at_a_high_rate_a_sample_of_requests_is_counted() -> None:
     """A path with half of them is shown with about half; most requests cost nothing more."""
     clock = FakeClock()
     hottest = Hottest(clock)

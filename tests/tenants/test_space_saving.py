@@ -25,7 +25,7 @@ adds = st.lists(
 
 
 @given(adds=adds, capacity=st.integers(1, 4), pause_s=st.sampled_from([0.0, 10.0, 600.0]))
-def test_the_true_weight_is_within_the_error_that_is_said(
+def test_the_true_weight_is_within_the_reported_error(
     adds: list[tuple[str, int, float]], capacity: int, pause_s: float
 ) -> None:
     """S2 and S3: never too low, too high by at most `error`, which is at most total / capacity; so with decay, too."""
@@ -44,14 +44,14 @@ def test_the_true_weight_is_within_the_error_that_is_said(
     total = sum(exact.values())
     assert counted.total(now) == pytest.approx(total, rel=SLACK)
     top = counted.top(capacity, now)
-    for said in top:
-        true = exact[said.name]
-        assert said.weight >= true * (1 - SLACK)
-        assert said.weight - said.error <= true * (1 + SLACK) + SLACK * total
-        assert said.error <= total / capacity * (1 + SLACK)
-    missing = exact.keys() - {said.name for said in top}
+    for entry in top:
+        true = exact[entry.name]
+        assert entry.weight >= true * (1 - SLACK)
+        assert entry.weight - entry.error <= true * (1 + SLACK) + SLACK * total
+        assert entry.error <= total / capacity * (1 + SLACK)
+    missing = exact.keys() - {entry.name for entry in top}
     assert all(exact[name] <= total / capacity * (1 + SLACK) for name in missing)
-    assert [said.weight for said in top] == sorted((said.weight for said in top), reverse=True)
+    assert [entry.weight for entry in top] == sorted((entry.weight for entry in top), reverse=True)
 
 
 def test_what_was_frequent_gives_way_to_what_is() -> None:

@@ -145,8 +145,8 @@ def test_a_secured_pair_says_what_to_type() -> None:
         reported: dict[str, Any] = json.loads(line(command.stdout))
         assert len(reported["tls"]["namenode_https"]) == 2
         assert reported["kerberos"]["keytabs"]["alice"].endswith("alice.keytab")
-        said = list(iter(lambda: line(command.stderr), "Ctrl-C stops it\n"))
-        assert any(words.startswith("  kinit -kt ") for words in said)
+        printed = list(iter(lambda: line(command.stderr), "Ctrl-C stops it\n"))
+        assert any(words.startswith("  kinit -kt ") for words in printed)
         command.terminate()
         command.communicate(timeout=30)
     assert nothing_is_left(reported["directory"])

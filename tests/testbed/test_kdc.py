@@ -10,7 +10,7 @@ from nncache.testbed.programs import find_programs
 from tests.kerberos import KdcServer
 
 
-def test_what_it_refuses_is_said(kdc_server: KdcServer) -> None:
+def test_what_it_refuses_is_an_error(kdc_server: KdcServer) -> None:
     """In the words of MIT's programs, which end with 0 all the same."""
     assert {"alice", "HTTP/localhost"} < kdc_server.principals()
     with pytest.raises(KerberosError, match="already exists"):

@@ -44,7 +44,7 @@ def test_clients_may_have_to_show_one(authority: Authority) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "text"),
     [
         (lambda files: Path(files.key).chmod(0o640), r"tls_key: .*mode 0640.*chmod 0400"),
         (lambda files: Path(files.key).unlink(), r"tls_key: .*No such file"),
@@ -56,14 +56,14 @@ def test_clients_may_have_to_show_one(authority: Authority) -> None:
         (lambda files: Path(files.client_ca).write_text("x"), r"tls_client_ca: .*must be certificates"),
     ],
 )
-def test_what_cannot_be_used_is_named(authority: Authority, tmp_path: Path, spoil: object, said: str) -> None:
+def test_what_cannot_be_used_is_named(authority: Authority, tmp_path: Path, spoil: object, text: str) -> None:
     """With the key and the file, and what would be right."""
     client_ca = tmp_path / "clients.pem"
     client_ca.write_bytes(authority.ca.read_bytes())
     files = files_of(authority.issue("proxy"), client_ca)
     assert callable(spoil)
     spoil(files)
-    with pytest.raises(StartError, match=said):
+    with pytest.raises(StartError, match=text):
         ServerCertificate(files)
 
 
@@ -77,17 +77,17 @@ def test_the_key_of_another_is_refused(authority: Authority) -> None:
 
 
 @pytest.mark.parametrize(
-    ("from_day", "said"),
+    ("from_day", "text"),
     [
         (-2, r"certificate has expired: it holds from .* to .* GMT: put a new one"),
         (1, r"not yet valid: it holds from .*see whether the clock"),
     ],
 )
-def test_one_that_does_not_hold_now_is_refused(authority: Authority, from_day: int, said: str) -> None:
+def test_one_that_does_not_hold_now_is_refused(authority: Authority, from_day: int, text: str) -> None:
     """No client would trust one that has ended; one that does not hold yet may be a matter of a wrong clock."""
     begins = datetime.now(UTC) + timedelta(days=from_day)
     issued = authority.issue("proxy", not_before=begins, not_after=begins + timedelta(days=1))
-    with pytest.raises(StartError, match=said):
+    with pytest.raises(StartError, match=text):
         ServerCertificate(files_of(issued))
 
 

@@ -21,14 +21,14 @@ def head_of(target: str = "/", method: str = "GET", *, headers: Headers = ()) ->
 
 def test_the_parent_is_the_first_that_the_request_names() -> None:
     """As access logs name it; the name of a field is of any case."""
-    said = (
+    headers = (
         (b"Host", b"nn"),
         (b"TraceParent", f"00-{TRACE}-{PARENT}-01".encode()),
         (b"traceparent", b"\xff"),
     )
-    assert parent_of(head_of(headers=said)) == TraceParent(TRACE, PARENT, is_sampled=True)
-    assert parent_of(head_of(headers=said[::-1])) is None
-    assert parent_of(head_of(headers=said[:1])) is None
+    assert parent_of(head_of(headers=headers)) == TraceParent(TRACE, PARENT, is_sampled=True)
+    assert parent_of(head_of(headers=headers[::-1])) is None
+    assert parent_of(head_of(headers=headers[:1])) is None
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_a_path_holds_no_query_and_no_credential(target: str, path: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("method", "name", "said"), [("PUT", "PUT", "PUT"), ("put", "HTTP", "_OTHER"), ("X1", "HTTP", "_OTHER")]
+    ("method", "name", "value"), [("PUT", "PUT", "PUT"), ("put", "HTTP", "_OTHER"), ("X1", "HTTP", "_OTHER")]
 )
-def test_a_span_has_one_of_few_names(method: str, name: str, said: str) -> None:
+def test_a_span_has_one_of_few_names(method: str, name: str, value: str) -> None:
     """No client chooses it."""
     head = head_of(method=method)
     assert name_of(head) == name
-    assert attributes_of(head, NAMENODE)["http.request.method"] == said
+    assert attributes_of(head, NAMENODE)["http.request.method"] == value
 
 
 def test_the_server_is_the_namenode() -> None:

@@ -25,8 +25,8 @@ NAMENODE = NameNode("nn1.example.com:9870", "nn1.example.com:8020")
 
 def head_of(flags: str | None) -> RequestHead:
     """Return a head whose `traceparent` has these flags; None: it has no such field."""
-    said = () if flags is None else ((b"traceparent", f"00-{TRACE}-{PARENT}-{flags}".encode()),)
-    return RequestHead("GET", "/webhdfs/v1/f?op=LISTSTATUS", said)
+    headers = () if flags is None else ((b"traceparent", f"00-{TRACE}-{PARENT}-{flags}".encode()),)
+    return RequestHead("GET", "/webhdfs/v1/f?op=LISTSTATUS", headers)
 
 
 def exported(*flags: str | None, status: int = 200) -> tuple[ReadableSpan, ...]:

@@ -19,7 +19,7 @@ LOOPS = pytest.mark.parametrize(
 )
 
 
-def said(reply: Reply | str | None) -> tuple[object, ...]:
+def content_of(reply: Reply | str | None) -> tuple[object, ...]:
     """Return what a reply says, without its head."""
     assert isinstance(reply, Reply)
     return tuple(reply[:4])
@@ -64,7 +64,7 @@ def tell(
 async def ask_twice(asked: Asked) -> None:
     """Get two replies."""
     for _ in range(2):
-        assert said(await asked.ask()) == (200, "", BODY, True)
+        assert content_of(await asked.ask()) == (200, "", BODY, True)
 
 
 @LOOPS
@@ -104,7 +104,7 @@ def test_a_body_may_end_with_the_connection(loop: Callable[[], asyncio.AbstractE
     """It is complete then, and not repeated."""
 
     async def story(asked: Asked) -> None:
-        assert said(await asked.ask()) == (200, "", b"until the end", False)
+        assert content_of(await asked.ask()) == (200, "", b"until the end", False)
 
     bare = Act(data=b"HTTP/1.1 200 OK\r\n\r\nuntil the end", split=30, then="close")
     assert len(tell(story, bare, loop=loop).targets) == 1
@@ -120,7 +120,7 @@ def test_giving_up_is_reported_once() -> None:
         assert await asked.answers.get() == "too slow"
         asked.client.give_up("too slow")
         reply_ = await asked.ask()
-        assert (asked.answers.empty(), said(reply_)) == (True, (200, "", b"second", True))
+        assert (asked.answers.empty(), content_of(reply_)) == (True, (200, "", b"second", True))
 
     tell(story, Act(data=reply(b"first"), delay_s=0.05), Act(data=reply(b"second"), delay_s=0.1))
 
@@ -146,7 +146,7 @@ def test_a_reply_is_complete_at_its_last_byte_and_not_before(is_chunked: bool) -
     data = reply(is_chunked=is_chunked)
     for cut in range(len(data)):
         assert parse(data[:cut]) is None
-    assert said(parse(data)) == (200, "", BODY, True)
+    assert content_of(parse(data)) == (200, "", BODY, True)
 
 
 @pytest.mark.parametrize(

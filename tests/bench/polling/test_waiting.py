@@ -64,7 +64,7 @@ def test_each_answer_begins_the_wait_for_another_one() -> None:
     )
 
 
-def test_a_304_says_what_the_answer_before_it_said() -> None:
+def test_a_304_repeats_the_answer_before_it() -> None:
     """Nothing is new: the next wait has the same tag."""
     unchanged = f'HTTP/1.1 304 Not Modified\r\nETag: "aa"\r\n{GRANTED}\r\n\r\n'.encode()
     script = Script(

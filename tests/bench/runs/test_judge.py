@@ -259,16 +259,16 @@ DRAWN_BOUND_S, DURATION_S, UNTIL_S = 1.0, 8.0, 6.0
 
 times = st.integers(0, 8 * 8).map(lambda eighths: eighths / 8)  # coarse, so that boundaries are met
 spans = st.integers(0, 6).map(lambda eighths: eighths / 8)
-said = st.tuples(st.sampled_from((200, 200, 404, 403)), st.integers(1, 3), st.integers(0, 2))
+file_states = st.tuples(st.sampled_from((200, 200, 404, 403)), st.integers(1, 3), st.integers(0, 2))
 
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
     """Draw what one path went through, changes overlapping or not, and what three pollers say that they saw."""
-    status, digest, file_id = draw(said)
+    status, digest, file_id = draw(file_states)
     changes = [initial(status=status, digest=digest, file_id=file_id)]
     for number in range(draw(st.integers(0, 5))):
-        sent_s, span_s, (status, digest, file_id) = draw(times), draw(spans), draw(said)
+        sent_s, span_s, (status, digest, file_id) = draw(times), draw(spans), draw(file_states)
         kind = draw(st.sampled_from(("touch", "create")))
         changes.append(
             change(
@@ -283,7 +283,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
         )
     polls = []
     for _ in range(draw(st.integers(0, 8))):
-        sent_s, span_s, (status, digest, file_id) = draw(times), draw(spans), draw(said)
+        sent_s, span_s, (status, digest, file_id) = draw(times), draw(spans), draw(file_states)
         error_s = draw(st.sampled_from((0.0, 0.25)))
         polls.append(
             poll(

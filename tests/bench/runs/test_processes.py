@@ -205,7 +205,7 @@ def test_a_changer_says_what_became_of_its_changes(tmp_path: Path) -> None:
     assert len(given.changes()) > 1
     assert (outcome.changes, len(outcome.refused)) == (0, len(given.changes()))
     paths = [given.plan.path(change.path_id) for change in given.changes()]
-    assert all(f"delete {path}: " in said for path, said in zip(paths, outcome.refused, strict=True))
+    assert all(f"delete {path}: " in message for path, message in zip(paths, outcome.refused, strict=True))
     assert 0 < outcome.cpu_s < 0.6
     table = pq.read_table(tmp_path / "changes.parquet")
     assert table.schema.equals(CHANGES)

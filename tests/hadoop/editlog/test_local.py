@@ -163,7 +163,7 @@ def test_a_long_frame_is_read(writer: Writer, monkeypatch: pytest.MonkeyPatch) -
     log.close()
 
 
-def test_a_look_brings_no_more_than_a_turn_may_decode(writer: Writer) -> None:
+def test_a_look_brings_no_more_than_may_be_decoded_at_once(writer: Writer) -> None:
     """What a NameNode wrote while nobody looked comes in several looks."""
     for _ in range(200):
         writer.write(body=b"x" * 4096)
@@ -193,7 +193,7 @@ def test_damage_amid_the_bytes_is_an_error(writer: Writer) -> None:
     log.close()
 
 
-def test_what_is_purged_is_said(writer: Writer) -> None:
+def test_a_purged_segment_is_an_error(writer: Writer) -> None:
     """Also where a NameNode was not the active one for a while; it is looked for twice."""
     for _ in range(2):
         writer.roll()

@@ -113,7 +113,7 @@ def test_a_body_that_is_not_used_up_is_unknown(layout: int, code: OpCode, body: 
         (-59, OpCode.START_LOG_SEGMENT, "layout version -59 is not known here, -60 to -67 are"),
     ],
 )
-def test_what_is_not_known_is_said_to_be_unknown(layout: int, opcode: int, reason: str) -> None:
+def test_what_is_not_known_is_decoded_as_unknown(layout: int, opcode: int, reason: str) -> None:
     """Never a guess."""
     assert decoded(layout, opcode, b"") == UnknownOp(5, reason)
 

@@ -6,7 +6,7 @@ from nncache.hadoop.kerberos.advice import advice_for, is_about_kdc, with_advice
 
 
 @pytest.mark.parametrize(
-    ("said", "to_do"),
+    ("message", "to_do"),
     [
         ("Clock skew too great", "NTP"),
         ("Ticket not yet valid", "NTP"),
@@ -20,20 +20,20 @@ from nncache.hadoop.kerberos.advice import advice_for, is_about_kdc, with_advice
         ("Permission denied", "may read"),
     ],
 )
-def test_what_is_known_has_advice(said: str, to_do: str) -> None:
+def test_what_is_known_has_advice(message: str, to_do: str) -> None:
     """Behind the text itself, which is what an operator looks for elsewhere."""
-    assert to_do in advice_for(said)
-    assert with_advice(said) == f"{said}: {advice_for(said)}"
+    assert to_do in advice_for(message)
+    assert with_advice(message) == f"{message}: {advice_for(message)}"
 
 
-def test_what_is_not_known_stands_alone() -> None:
+def test_what_is_not_known_gets_no_advice() -> None:
     """No guess."""
     assert advice_for("Something new") == ""
     assert with_advice("Something new") == "Something new"
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("message", "expected"),
     [
         ("no Kerberos ticket for a@R: the KDC does not answer: see that", True),
         ("no Kerberos context with HTTP/h: the KDC has not answered in 2 s", True),
@@ -43,6 +43,6 @@ def test_what_is_not_known_stands_alone() -> None:
         ("", False),
     ],
 )
-def test_a_silent_kdc_is_no_wrong_setting(said: str, *, expected: bool) -> None:
+def test_a_silent_kdc_is_no_wrong_setting(message: str, *, expected: bool) -> None:
     """One that answers with a refusal, or that nothing names, is another matter."""
-    assert is_about_kdc(said) is expected
+    assert is_about_kdc(message) is expected

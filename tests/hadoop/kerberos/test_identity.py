@@ -205,7 +205,7 @@ async def test_a_ticket_cache_that_others_may_read_is_refused(realm: KdcServer, 
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "refusal"),
     [
         ({"principal": "a/b/c@R", "keytab": "/k"}, "principal: a/b/c@R: must be a Kerberos principal"),
         ({"namenode_principal": "@"}, "namenode_principal: @: must be a Kerberos principal"),
@@ -218,11 +218,11 @@ async def test_a_ticket_cache_that_others_may_read_is_refused(realm: KdcServer, 
         ({"principal": "_HOST@R", "keytab": "/k"}, "must name a service before _HOST"),
     ],
 )
-def test_what_cannot_work_is_refused(given: dict[str, str], said: str) -> None:
+def test_what_cannot_work_is_refused(given: dict[str, str], refusal: str) -> None:
     """With the key and what would be right."""
     with pytest.raises(SettingError) as caught:
         KerberosSettings(**given)  # type: ignore[arg-type] # all of these are texts
-    assert said in str(caught.value)
+    assert refusal in str(caught.value)
 
 
 @pytest.fixture(autouse=True)

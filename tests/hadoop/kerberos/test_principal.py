@@ -27,7 +27,7 @@ def test_what_is_no_principal_is_refused(text: str) -> None:
         parse_principal(text)
 
 
-def test_host_stands_for_the_name_in_lower_case() -> None:
+def test_host_means_the_name_in_lower_case() -> None:
     """As SecurityUtil.replacePattern does; another host stays."""
     assert on_host(Principal("nn", "_HOST", "R"), "NN1.Example.com") == Principal(
         "nn", "nn1.example.com", "R"
@@ -35,7 +35,7 @@ def test_host_stands_for_the_name_in_lower_case() -> None:
     assert on_host(Principal("nn", "vip", "R"), "nn1") == Principal("nn", "vip", "R")
 
 
-SAID = Principal("nn", "NN1.example.com")
+CLAIMED = Principal("nn", "NN1.example.com")
 
 
 @pytest.mark.parametrize(
@@ -54,22 +54,22 @@ def test_the_expected_server_is_asked_as_what_it_says_it_is(configured: str | No
     """With the configured realm; the server itself does not name one."""
     principal = None if configured is None else parse_principal(configured)
     realm = "" if principal is None else principal.realm
-    assert expected_server(principal, address, SAID) == Principal("nn", "NN1.example.com", realm)
+    assert expected_server(principal, address, CLAIMED) == Principal("nn", "NN1.example.com", realm)
 
 
 @pytest.mark.parametrize(
-    ("configured", "address", "said"),
+    ("configured", "address", "claimed"),
     [
-        ("hdfs/_HOST@R", "nn1.example.com", SAID),
-        ("nn/_HOST@R", "nn2.example.com", SAID),
-        ("nn/_HOST@R", "nn", SAID),
-        ("nn/vip@R", "vip", SAID),
+        ("hdfs/_HOST@R", "nn1.example.com", CLAIMED),
+        ("nn/_HOST@R", "nn2.example.com", CLAIMED),
+        ("nn/_HOST@R", "nn", CLAIMED),
+        ("nn/vip@R", "vip", CLAIMED),
         ("nn/_HOST@R", "nn1.example.com", Principal("nn", "nn1.example.com", "OTHER")),
         ("nn/_HOST@R", "evil", Principal("HTTP", "evil")),
     ],
 )
-def test_another_server_is_refused(configured: str, address: str, said: Principal) -> None:
+def test_another_server_is_refused(configured: str, address: str, claimed: Principal) -> None:
     """By service, host or realm; the message names both."""
     with pytest.raises(ValueError, match=r"it calls itself .* is expected") as caught:
-        expected_server(parse_principal(configured), address, said)
-    assert str(said) in str(caught.value)
+        expected_server(parse_principal(configured), address, claimed)
+    assert str(claimed) in str(caught.value)

@@ -223,8 +223,8 @@ def test_sasl_messages_have_a_call_id_of_their_own() -> None:
     header, body = messages(encode_sasl(CLIENT_ID, message)[4:])
     assert pb.RpcRequestHeader.FromString(header).call_id == -33
     assert pb.RpcSasl.FromString(body) == message
-    said = pb.RpcResponseHeader(call_id=2**32 - 33, status=pb.RpcResponseHeader.SUCCESS).SerializeToString()
-    assert parse_sasl(frame_of(said, body)[4:]) == message
+    header = pb.RpcResponseHeader(call_id=2**32 - 33, status=pb.RpcResponseHeader.SUCCESS).SerializeToString()
+    assert parse_sasl(frame_of(header, body)[4:]) == message
     refusal = Failure("A.SaslException", "no", is_fatal=True, detail=pb.FATAL_UNAUTHORIZED)
     refused = parse_sasl(failure_frame(-33, refusal)[4:])
     assert isinstance(refused, Refused)

@@ -78,7 +78,7 @@ async def test_what_exists(subject: Subject) -> None:
         assert await rpc.may_write("/nowhere/at/all") is None
 
 
-async def test_any_user_is_told_which_namespace_it_serves(subject: Subject) -> None:
+async def test_any_user_may_ask_which_namespace_it_serves(subject: Subject) -> None:
     """The same over RPC as over HTTP, so a proxy without rights can compare it; another one ends the connection."""
     check = NamespaceCheck("nn:9870", subject.address)
     async with subject.asked_as("alice", check) as rpc:

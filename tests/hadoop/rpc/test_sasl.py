@@ -70,7 +70,7 @@ def offered(made: SaslHandshake, context: FakeContext, mask: int) -> pb.RpcSasl:
     return sent(made.receive(challenge(b"S001" + bytes((mask, 0, 255, 255)))))
 
 
-def test_each_message_in_its_turn() -> None:
+def test_each_message_is_sent_in_order() -> None:
     """The offer goes back without its challenge and with the first token; calls may follow behind the context."""
     context = FakeContext()
     made = handshake(context)
@@ -91,9 +91,9 @@ def test_each_message_in_its_turn() -> None:
     assert isinstance(frames, bytes)
     header, context_message = messages(frames[LENGTH_BYTES:])
     assert pb.RpcRequestHeader.FromString(header).call_id == CONTEXT_CALL_ID
-    said = pb.IpcConnectionContext.FromString(context_message)
-    assert said.protocol == "some.Protocol"
-    assert not said.HasField("user_info")
+    sent_context = pb.IpcConnectionContext.FromString(context_message)
+    assert sent_context.protocol == "some.Protocol"
+    assert not sent_context.HasField("user_info")
 
 
 def test_one_who_acts_for_a_user_names_them_at_the_end() -> None:
@@ -103,8 +103,8 @@ def test_one_who_acts_for_a_user_names_them_at_the_end() -> None:
     offered(made, context, 1)
     frames = made.receive(reply(SUCCESS))
     assert isinstance(frames, bytes)
-    said = pb.IpcConnectionContext.FromString(messages(frames[LENGTH_BYTES:])[1])
-    assert said.user_info == pb.UserInformation(effective_user="alice")
+    sent_context = pb.IpcConnectionContext.FromString(messages(frames[LENGTH_BYTES:])[1])
+    assert sent_context.user_info == pb.UserInformation(effective_user="alice")
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_success_before_the_server_has_shown_who_it_is_ends_it() -> None:
     assert not made.is_complete()
 
 
-def test_a_refusal_is_told_with_advice() -> None:
+def test_a_refusal_is_reported_with_advice() -> None:
     """The server's own words first; without words the kind of its exception."""
     refusal = Failure("A.SaslException", "GSS initiate failed: Clock skew too great", is_fatal=True)
     with pytest.raises(RpcLoginError, match=r"does not let this service in: .*Clock skew.*NTP"):

@@ -29,7 +29,7 @@ ROUNDS: Final = 10
 RECOVERY_S: Final = 12.0
 """After a change of the victims' own, or a trouble that nobody sent, their hits are back within so long."""
 
-_TOLD_S: Final = 4.0
+_APPLIED_AFTER_S: Final = 4.0
 """After so long the proxy has heard of every change."""
 
 WARM_S: Final = 30.0
@@ -202,9 +202,9 @@ class _Attack:
         (made,) = (value for name, value in fields if name == b"Cache-Status")
         if answer.status != 200 and call.path is not None and call.path.startswith(PRIVATE):
             self.shown.append(f"{call}: {answer.status} {made.decode()}")
-        if request.said:
-            if request.said != [answer]:
-                self._found(Broken.SAME_ANSWER, f"{call}: {answer}, but the NameNode said {request.said}")
+        if request.answers:
+            if request.answers != [answer]:
+                self._found(Broken.SAME_ANSWER, f"{call}: {answer}, but the NameNode said {request.answers}")
         elif call.is_odd:
             if answer != OF_ANOTHER:
                 self._found(Broken.SAME_ANSWER, f"{call}: {answer}")
@@ -258,7 +258,7 @@ class _Attack:
             await self._system.write(self._made_or_deleted())
         self.history.kinds["change of a victim"] += 1
         self._disturbed_at = clock()
-        await asyncio.sleep(_TOLD_S)
+        await asyncio.sleep(_APPLIED_AFTER_S)
         await self._is_warm(RECOVERY_S)
 
     def _made_or_deleted(self) -> Write:

@@ -38,11 +38,11 @@ class AttackRequest(ClientRequest):
 
     Attributes:
         call: what it is.
-        said: what the NameNode said to it, as often as it was asked.
+        answers: what the NameNode answered to it, as often as it was asked.
     """
 
     call: AttackCall | None = None
-    said: list[NameNodeReply] = field(default_factory=list)
+    answers: list[NameNodeReply] = field(default_factory=list)
 
 
 class AttackUpstream(ModelUpstream):
@@ -57,7 +57,7 @@ class AttackUpstream(ModelUpstream):
             return await super().stream(request, head, settle, decorate)
         namenode = self._cluster.active
         await asyncio.sleep(self._takes_s())
-        answer = await self._said(client)
+        answer = await self._answer_to(client)
         await asyncio.sleep(self._takes_s())
         settled = SettledReply(
             status=answer.status,
@@ -71,7 +71,7 @@ class AttackUpstream(ModelUpstream):
         await self._shielded(settle, settled)
         return RawResponse(settled.status, "", (*settled.headers, *decorate(settled)), body=settled.body)
 
-    async def _said(self, client: AttackRequest) -> NameNodeReply:
+    async def _answer_to(self, client: AttackRequest) -> NameNodeReply:
         """Say it, and do it where the attacker may."""
         assert client.call is not None
         try:
@@ -81,7 +81,7 @@ class AttackUpstream(ModelUpstream):
         if not isinstance(done, NameNodeReply):
             await ended(done)
             done = TRUE
-        client.said.append(done)
+        client.answers.append(done)
         return done
 
 

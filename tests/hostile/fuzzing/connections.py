@@ -26,7 +26,7 @@ from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import read_body
 
 _LIMITS: Final = LimitSettings(max_head_bytes=1024, max_header_fields=16)
-_TURNS: Final = 400  # of the event loop, at most, until everything that came is answered
+_ITERATIONS: Final = 400  # of the event loop, at most, until everything that came is answered
 _LOOP: Final = uvloop.new_event_loop()
 _NAMENODE: Final = NameNode("nn1:9870", "nn1:8020")
 _BODY_LIMIT: Final = 4096
@@ -52,9 +52,9 @@ def check_client(data: bytes) -> None:
     strict = read_requests(stream)
     hold(len(heard) <= len(strict), f"a request that RFC 9112 does not know: {heard[-1:]}")
     for ours, theirs in zip(heard, strict, strict=False):
-        said = (ours.method.encode(), ours.target, ours.fields)
+        read = (ours.method.encode(), ours.target, ours.fields)
         hold(
-            said == (theirs.method, _encoded(theirs.target), _heard(theirs.fields)),
+            read == (theirs.method, _encoded(theirs.target), _heard(theirs.fields)),
             f"{ours} is read as {theirs}",
         )
         hold(ours.body is None or ours.body == theirs.body, f"{ours.body!r} is read as {theirs.body!r}")
@@ -106,7 +106,7 @@ async def _serve(pieces: list[bytes]) -> list[Heard]:
 
 async def _settle(heard: list[Heard], transport: DeafTransport) -> None:
     """Let the connection answer what has come."""
-    for _ in range(_TURNS):
+    for _ in range(_ITERATIONS):
         before = len(heard), len(transport.written)
         for _ in range(3):
             await asyncio.sleep(0)
@@ -125,9 +125,9 @@ def check_head(data: bytes) -> None:
     strict = read_requests(head)
     hold(len(strict) == 1, f"a request that RFC 9112 does not know: {ours}")
     (theirs,) = strict
-    said = (ours.method.encode(), ours.target.encode(), ours.fields)
+    read = (ours.method.encode(), ours.target.encode(), ours.fields)
     hold(
-        said == (theirs.method, _encoded(theirs.target), _heard(theirs.fields)), f"{ours} is read as {theirs}"
+        read == (theirs.method, _encoded(theirs.target), _heard(theirs.fields)), f"{ours} is read as {theirs}"
     )
     hold((ours.length == 0) is (theirs.body == b""), f"the body of {ours} is that of {theirs}")
     hold(
@@ -191,7 +191,7 @@ def check_reply_reader(data: bytes) -> None:
         return
     hold(ours is not None, f"not read by memory: {alone}")
     assert ours is not None
-    hold(_said(ours) == _said(alone), f"{ours} is remembered of {alone}")
+    hold(_parts_of(ours) == _parts_of(alone), f"{ours} is remembered of {alone}")
     whole = read_whole_reply(stream, max_fields=_LIMITS.max_header_fields)
     hold(whole is None or whole[0] == ours, f"{whole} has another head than {ours}")
     if ours.length is None:
@@ -204,7 +204,7 @@ def check_reply_reader(data: bytes) -> None:
         )
 
 
-def _said(head: ReplyHead) -> tuple[object, ...]:
+def _parts_of(head: ReplyHead) -> tuple[object, ...]:
     return head.status, head.reason, head.fields, head.is_json
 
 

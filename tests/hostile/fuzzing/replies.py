@@ -184,19 +184,19 @@ def check_refusal(data: bytes) -> None:
 
 
 def _success(call_id: int, body: bytes) -> bytes:
-    said = header.RpcResponseHeader(call_id=call_id, status=header.RpcResponseHeader.SUCCESS)
-    return encode_frame(said.SerializeToString(), body)
+    response = header.RpcResponseHeader(call_id=call_id, status=header.RpcResponseHeader.SUCCESS)
+    return encode_frame(response.SerializeToString(), body)
 
 
 def _failure(call_id: int, status: header.RpcResponseHeader.Status) -> bytes:
-    said = header.RpcResponseHeader(
+    response = header.RpcResponseHeader(
         call_id=call_id,
         status=status,
         exception_class_name=b"org.apache.hadoop.ipc.StandbyException",
         error_message=b"no\n\tat a.b.c(D.java)",
         error_detail=header.FATAL_UNAUTHORIZED,
     )
-    return encode_frame(said.SerializeToString())
+    return encode_frame(response.SerializeToString())
 
 
 def _page(*events: tuple[int, bytes]) -> bytes:
@@ -216,7 +216,7 @@ _STATUS: Final = (
     b'{"FileStatus":{"accessTime":0,"blockSize":1,"childrenNum":0,"fileId":1,"group":"g","length":1,'
     b'"modificationTime":1,"owner":"o","pathSuffix":"","permission":"644","replication":1,"storagePolicy":0,"type":"%b"%b}}'
 )
-_SAID: Final = b'{"RemoteException":{"exception":"%b","javaClassName":"org.apache.hadoop.%b","message":%b}}'
+_ERROR: Final = b'{"RemoteException":{"exception":"%b","javaClassName":"org.apache.hadoop.%b","message":%b}}'
 
 REPLIES: Final = (
     Target(
@@ -325,9 +325,9 @@ REPLIES: Final = (
         "that it quotes its path and no other",
         check=check_refusal,
         seeds=(
-            _SAID % (b"StandbyException", b"ipc.StandbyException", b'"no"'),
-            _SAID % (b"AccessControlException", b"security.AccessControlException", b"null"),
-            _SAID % (b"x$y", b"ipc.RetriableException", b'"\\ud800"'),
+            _ERROR % (b"StandbyException", b"ipc.StandbyException", b'"no"'),
+            _ERROR % (b"AccessControlException", b"security.AccessControlException", b"null"),
+            _ERROR % (b"x$y", b"ipc.RetriableException", b'"\\ud800"'),
             b'/a\\"\x01\x7f\xc2\x85\xf0\x9f\x98\x80',
             b'{"x":' + b"[" * 3000,
         ),

@@ -110,7 +110,7 @@ def _round(
         f"-max_len={target.max_bytes}", f"-timeout={_SLOWEST_INPUT_S}", f"-rss_limit_mb={_MAX_RESIDENT_MB}",
         f"-artifact_prefix={left}", "-print_final_stats=1",
     )  # fmt: skip
-    said: list[str] = []
+    output: list[str] = []
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace"
     ) as process:
@@ -119,7 +119,7 @@ def _round(
             for line in process.stderr:
                 state = _STATE.match(line)
                 if state is None:
-                    said.append(line)
+                    output.append(line)
                     continue
                 figures.executions = before + int(state[1])
                 figures.edges, figures.corpus = int(state[2]), int(state[3])
@@ -128,7 +128,7 @@ def _round(
         finally:
             process.kill()  # it has ended, unless we were interrupted
     if process.returncode:
-        text = "".join(said)
+        text = "".join(output)
         reason = _REASON.search(text)
         kept = re.search(r"Test unit written to (\S+)", text)
         figures.broken = (reason[0] if reason else text[-500:]) + (f" (input: {kept[1]})" if kept else "")

@@ -77,7 +77,7 @@ class RealAttack:
 
     def __init__(self, proxied_cluster: ProxiedCluster, directory: str, *, seed: int) -> None:
         self.figures = RealFigures()
-        self._world = proxied_cluster
+        self._proxied = proxied_cluster
         self._directory = directory
         self._chance = random.Random(seed)
         self._named = [directory + path for path in PATHS]
@@ -86,8 +86,8 @@ class RealAttack:
     async def run(self, calls: int, progress: Callable[[int], None] = lambda _: None) -> RealFigures:
         """Send so many calls, in small batches; poll after each."""
         with (
-            RawAsker(self._world.proxy.address) as through,
-            RawAsker(self._world.cluster.namenodes[0].http) as direct,
+            RawAsker(self._proxied.proxy.address) as through,
+            RawAsker(self._proxied.cluster.namenodes[0].http) as direct,
         ):
             self._warm()
             batch = 0
@@ -103,8 +103,8 @@ class RealAttack:
 
     def _warm(self) -> None:
         for user, path in WATCHED:
-            self._world.make_hit(self._directory + path, user)
-        self._world.settle()
+            self._proxied.make_hit(self._directory + path, user)
+        self._proxied.settle()
 
     def _batch(self, number: int) -> list[AttackCall]:
         if number % 20 == 0:
@@ -134,13 +134,13 @@ class RealAttack:
         self.figures.calls += 1
         path = f"{self._directory}/h/{ATTACKER}/up{number}/x"
         self._sent.append(f"both steps of a CREATE of {path}")
-        self._world.must(self._world.write(Where.PROXY, path, b"x", ATTACKER))
+        self._proxied.must(self._proxied.write(Where.PROXY, path, b"x", ATTACKER))
 
     async def _poll(self) -> None:
         await asyncio.sleep(0.02)
         lost = []
         for user, path in WATCHED:
-            reply = self._world.ask(self._directory + path, user)
+            reply = self._proxied.ask(self._directory + path, user)
             self.figures.polls += 1
             self.figures.hits += reply.is_hit
             if not reply.is_hit:

@@ -23,11 +23,11 @@ async def compare_rows(
     proxied_cluster: ProxiedCluster, progress: Callable[[int], None] = lambda _: None
 ) -> list[str]:
     """Return a line for each row in which the proxy says what no NameNode says."""
-    turn, done = asyncio.Semaphore(_AT_ONCE), 0
+    slots, done = asyncio.Semaphore(_AT_ONCE), 0
 
     async def compare(row: Row) -> str:
         nonlocal done
-        async with turn:
+        async with slots:
             ours, theirs = await asyncio.gather(
                 _answer(proxied_cluster.proxy.address, row),
                 _answer(proxied_cluster.cluster.namenodes[0].http, row),
@@ -39,20 +39,20 @@ async def compare_rows(
             return ""
         return f"{row.name} ({row.section}): {ours}, but the NameNode says {theirs}"
 
-    return [said for said in await asyncio.gather(*map(compare, ROWS)) if said]
+    return [difference for difference in await asyncio.gather(*map(compare, ROWS)) if difference]
 
 
 async def _answer(address: str, row: Row) -> tuple[int, ...]:
     host, _, port = address.rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port), limit=2**22)
-    client, said = RawClient(reader, writer), bytearray()
+    client, received = RawClient(reader, writer), bytearray()
     try:
         client.send(row.raw)
         async with asyncio.timeout(_PATIENCE_S):
             while data := await reader.read(65_536):
-                said += data
+                received += data
     except (TimeoutError, ConnectionError):
         pass
     finally:
         writer.close()
-    return statuses_of(bytes(said))
+    return statuses_of(bytes(received))

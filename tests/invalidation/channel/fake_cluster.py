@@ -86,8 +86,8 @@ def fake_cluster(**filters: str) -> FakeCluster:
 
 
 @asynccontextmanager
-async def staged(**filters: str) -> AsyncIterator[FakeCluster]:
-    """Set the stage in virtual time, where the NameNodes are probed each second."""
+async def probed_fake_cluster(**filters: str) -> AsyncIterator[FakeCluster]:
+    """Make one in virtual time, whose NameNodes are probed each second."""
     fixture = fake_cluster(**filters)
     async with asyncio.TaskGroup() as tasks:
         probing = tasks.create_task(fixture.pool.run())
@@ -98,11 +98,11 @@ async def staged(**filters: str) -> AsyncIterator[FakeCluster]:
 def play(story: Callable[[FakeCluster], Awaitable[None]], **filters: str) -> None:
     """Play a story in virtual time, for a test that has no event loop."""
 
-    async def on_stage() -> None:
-        async with staged(**filters) as fixture:
+    async def run() -> None:
+        async with probed_fake_cluster(**filters) as fixture:
             await story(fixture)
 
-    virtual_time.run(on_stage())
+    virtual_time.run(run())
 
 
 def follow(

@@ -138,7 +138,7 @@ async def test_many_are_read_in_bounded_lots() -> None:
         assert zookeeper.stats().calls - calls == len(paths) + 1
 
 
-def test_each_is_told_and_counted_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_each_is_logged_and_counted_once(caplog: pytest.LogCaptureFixture) -> None:
     """A reader comes by every second; the log shall not fill with it."""
     bad_znodes = BadZnodes()
     with caplog.at_level(logging.WARNING):

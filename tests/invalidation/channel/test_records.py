@@ -128,7 +128,7 @@ def changed(data: bytes, **more: Any) -> bytes:
     return json.dumps({key: held for key, held in value.items() if held is not ...}).encode()
 
 
-def said(**more: object) -> dict[str, object]:
+def notice(**more: object) -> dict[str, object]:
     """Return what a record says of a modified filter."""
     terms = {"pathGlob": "/f", "owner": "joe"}
     return {"after": 10, "old": terms, "new": terms} | more
@@ -181,14 +181,14 @@ IN_ALL_RECORDS: list[tuple[dict[str, Any], str]] = [
         ({"batches": [{"txid": 12, "events": [{"type": "UNLINK"}]}]}, "missing required field `path`"),
         ({"batches": [{"txid": 12, "events": [{"type": "SWAP", "path": "/a"}]}]}, "Invalid value 'SWAP'"),
         ({"batches": [{"txid": 12, "events": ["x"]}]}, "Expected `object`"),
-        ({"modified": said(after=9)}, "modified after transaction 9 in a record of 20"),
-        ({"modified": said(after=21)}, "modified after transaction 21 in a record of 20"),
-        ({"modified": said(after=20)}, "modified after transaction 20, but it begins with transaction 1"),
+        ({"modified": notice(after=9)}, "modified after transaction 9 in a record of 20"),
+        ({"modified": notice(after=21)}, "modified after transaction 21 in a record of 20"),
+        ({"modified": notice(after=20)}, "modified after transaction 20, but it begins with transaction 1"),
         (
-            {"modified": said(), "batches": ..., "dropped": {"first": 1, "last": 11, "reason": ""}},
+            {"modified": notice(), "batches": ..., "dropped": {"first": 1, "last": 11, "reason": ""}},
             "begins with",
         ),
-        ({"modified": said(new={"pathGlob": "x", "owner": "joe"})}, "a glob begins with a /"),
+        ({"modified": notice(new={"pathGlob": "x", "owner": "joe"})}, "a glob begins with a /"),
         ({"modified": {"after": 10}}, "missing required field `old`"),
     ],
 )

@@ -27,7 +27,7 @@ def test_everything_of_a_nameservice_has_one_place() -> None:
     assert znodes.record(znodes.cache, 17) == "/HDFSInotifyRoot/ns1/.cache/17"
 
 
-def test_what_may_be_a_nameservice_is_told_in_order() -> None:
+def test_what_may_be_a_nameservice_is_listed_in_order() -> None:
     """The root may be that of ZooKeeper itself, and hold what is hidden."""
     assert nameservices(["ns2", "zookeeper", ".x", "ns1", "quota"]) == ("ns1", "ns2")
 

@@ -155,7 +155,7 @@ async def test_a_reset_connection_costs_no_waiting() -> None:
         RpcAuthenticationError("nn:8020", "Kerberos"),
     ],
 )
-async def test_who_may_not_read_edits_is_told_so(refusal: Exception) -> None:
+async def test_who_may_not_read_edits_is_refused(refusal: Exception) -> None:
     """At the start, and when the right is taken away later."""
     on = await reading()
     on.namenode.refusal = refusal
@@ -294,7 +294,7 @@ async def test_a_slow_roll_does_not_delay_polls() -> None:
     assert on.source.stats().rolls == 1
 
 
-async def test_a_forbidden_roll_is_said_once_and_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_forbidden_roll_is_logged_once_and_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
     """Reading goes on, the log says what follows."""
     caplog.set_level(logging.WARNING)
     on = fake_cluster()

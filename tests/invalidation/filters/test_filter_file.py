@@ -106,7 +106,7 @@ def test_all_errors_are_named_at_once_each_with_its_line() -> None:
     ]
 
 
-def test_what_is_missing_is_told_at_the_header() -> None:
+def test_what_is_missing_is_reported_at_the_header() -> None:
     """There is no line of its own."""
     assert faults("\n[[filter]]\n") == (
         Fault(2, "filter 1: name: is missing"),
@@ -135,7 +135,7 @@ def test_where_the_lines_are_not_known_none_is_named(text: str, reason: str) -> 
     assert found[-1].reason.startswith(reason)
 
 
-def test_too_many_subscribers_are_told() -> None:
+def test_too_many_subscribers_are_reported() -> None:
     """As of a filter that is added alone."""
     users = ", ".join(f'"u{number}"' for number in range(10_001))
     (fault,) = faults(f'[[filter]]\nname = "a"\nglob = "/a"\nsubscribers = [{users}]')

@@ -64,7 +64,7 @@ def test_any_other_failure_names_its_reason(failure: Exception, reason: str) -> 
     assert reason_of(failure) == reason
 
 
-def test_what_is_expected_can_be_told_apart() -> None:
+def test_expected_refusals_can_be_distinguished() -> None:
     """By class, as the messages differ between releases."""
     assert is_missing(refusal("FileNotFoundException"))
     assert already_exists(refusal("FileAlreadyExistsException"))

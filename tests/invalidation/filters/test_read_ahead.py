@@ -69,7 +69,7 @@ async def test_all_kinds_of_filters_are_as_without(
     assert hdfs.reads == 1
 
 
-async def test_a_user_who_may_not_read_is_told_so_as_before(
+async def test_a_user_who_may_not_read_gets_the_same_as_before(
     cluster: Cluster, hdfs: Counted, hdfs_directory: str
 ) -> None:
     """What RPC refuses is asked over WebHDFS, whose answer counts: a closed filter costs only itself."""

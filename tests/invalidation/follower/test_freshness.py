@@ -151,7 +151,7 @@ def test_forgotten_positions_accuse_nobody() -> None:
     assert isinstance(fresh.probed(probe(1000.0, 4)), Discontinued)
 
 
-def test_it_is_told_as_of_when_the_latest_probe_was() -> None:
+def test_it_is_reported_as_of_when_the_latest_probe_was() -> None:
     """Whoever waits for coverage as of a later moment must have another one sent; reached or not."""
     fresh = Freshness(1, 0, 100.0)
     reported = [fresh.probed_as_of]

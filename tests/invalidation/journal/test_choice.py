@@ -26,7 +26,7 @@ SEEDS = 12
 AWAY = ChannelUnavailableError("1 of 3 JournalNodes can be read")
 
 
-class World:
+class TwoSources:
     """Two sources over one log, in which 10 transactions have happened."""
 
     def __init__(self) -> None:
@@ -79,168 +79,168 @@ class World:
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
+async def sources() -> AsyncIterator[TwoSources]:
     """One, which is shut down at the end."""
-    made = World()
+    made = TwoSources()
     yield made
     await made.auto.shut_down()
     assert made.journal.is_down
     assert made.polled.is_down
 
 
-async def test_the_better_one_is_read_where_it_can_be(world: World) -> None:
+async def test_the_better_one_is_read_where_it_can_be(sources: TwoSources) -> None:
     """No other is asked."""
-    assert world.auto.term == 0
+    assert sources.auto.term == 0
     with pytest.raises(ChannelUnavailableError, match="not started"):
-        await world.auto.read()
-    await world.on_the_journal()
-    assert world.auto.term == 1
-    world.auto.wake()
-    assert (world.journal.wakes, world.polled.starts) == (1, [])
-    world.auto.stop()
-    world.auto.wake()
-    assert (world.auto.term, world.journal.wakes) == (0, 1)
+        await sources.auto.read()
+    await sources.on_the_journal()
+    assert sources.auto.term == 1
+    sources.auto.wake()
+    assert (sources.journal.wakes, sources.polled.starts) == (1, [])
+    sources.auto.stop()
+    sources.auto.wake()
+    assert (sources.auto.term, sources.journal.wakes) == (0, 1)
 
 
 async def test_the_better_one_takes_over_when_it_can_be_read(
-    world: World, caplog: pytest.LogCaptureFixture
+    sources: TwoSources, caplog: pytest.LogCaptureFixture
 ) -> None:
     """After about a second, behind what was returned; what the other was asked for is asked of it."""
     caplog.set_level("INFO")
-    await world.on_inotify()
+    await sources.on_inotify()
     began_at = clock()
-    await world.read_until(lambda: world.in_use == "journalnodes")
+    await sources.read_until(lambda: sources.in_use == "journalnodes")
     assert 1.0 <= clock() - began_at < 1.3
-    assert world.polled.term == 0
-    assert world.journal.wakes == 1
+    assert sources.polled.term == 0
+    assert sources.journal.wakes == 1
     (_, began), (_, took_over) = ((each.levelname, each.getMessage()) for each in caplog.records)
     assert began == f"edits are read from the NameNode (inotify) and not from the JournalNodes: {AWAY}"
     assert took_over.startswith("edits after transaction ")
     assert took_over.endswith(" are read from the JournalNodes")
-    figures = world.auto.stats()
+    figures = sources.auto.stats()
     assert figures.polls
     assert figures.journal.polls
 
 
-async def test_what_is_better_and_not_read_is_said_with_why(world: World) -> None:
+async def test_a_better_source_that_is_not_read_is_reported_with_why(sources: TwoSources) -> None:
     """From the start on, after a trial in vain, and when it is lost; not of one that is read, nor outside a run."""
-    world.journal.refusal = AWAY
-    await world.start()
-    assert world.auto.stats().passed_over == {"journalnodes": str(AWAY)}
-    world.journal.refusal = ChannelUnavailableError("2 of 3 JournalNodes hang")
-    await world.read_until(lambda: "hang" in world.auto.stats().passed_over["journalnodes"])
-    world.journal.refusal = None
-    await world.read_until(lambda: world.in_use == "journalnodes")
-    assert world.auto.stats().passed_over == {}
-    world.journal.refusal = AWAY
-    world.journal.failure = AWAY
-    await world.read_until(lambda: world.in_use == "inotify")
-    assert world.auto.stats().passed_over == {"journalnodes": str(AWAY)}
-    world.auto.stop()
-    assert world.auto.stats().passed_over == {}
+    sources.journal.refusal = AWAY
+    await sources.start()
+    assert sources.auto.stats().passed_over == {"journalnodes": str(AWAY)}
+    sources.journal.refusal = ChannelUnavailableError("2 of 3 JournalNodes hang")
+    await sources.read_until(lambda: "hang" in sources.auto.stats().passed_over["journalnodes"])
+    sources.journal.refusal = None
+    await sources.read_until(lambda: sources.in_use == "journalnodes")
+    assert sources.auto.stats().passed_over == {}
+    sources.journal.refusal = AWAY
+    sources.journal.failure = AWAY
+    await sources.read_until(lambda: sources.in_use == "inotify")
+    assert sources.auto.stats().passed_over == {"journalnodes": str(AWAY)}
+    sources.auto.stop()
+    assert sources.auto.stats().passed_over == {}
 
 
 async def test_trials_in_vain_come_less_and_less_often(
-    world: World, caplog: pytest.LogCaptureFixture
+    sources: TwoSources, caplog: pytest.LogCaptureFixture
 ) -> None:
     """1, 2, 4 and up to 60 s apart; why is said once."""
     caplog.set_level("INFO")
-    world.journal.refusal = AWAY
-    await world.start()
+    sources.journal.refusal = AWAY
+    await sources.start()
     end = clock() + 333
-    world.polled.interval_s = 0.1
-    await world.read_until(lambda: clock() >= end)
-    assert len(world.journal.starts) == 1 + 6 + 4
+    sources.polled.interval_s = 0.1
+    await sources.read_until(lambda: clock() >= end)
+    assert len(sources.journal.starts) == 1 + 6 + 4
     assert [record.getMessage() for record in caplog.records][1:] == [
         f"edits are not read from the JournalNodes yet: {AWAY}"
     ]
 
 
-async def test_one_that_does_not_return_is_replaced(world: World) -> None:
+async def test_one_that_does_not_return_is_replaced(sources: TwoSources) -> None:
     """Its read is ended: the NameNode may not answer over RPC while the JournalNodes do."""
-    await world.on_inotify()
-    world.polled.is_silent = True
-    world.log.write(5)
+    await sources.on_inotify()
+    sources.polled.is_silent = True
+    sources.log.write(5)
     async with asyncio.timeout(2):
-        await world.read()
-    assert world.in_use == "journalnodes"
-    assert world.judge.through == world.log.end
+        await sources.read()
+    assert sources.in_use == "journalnodes"
+    assert sources.judge.through == sources.log.end
 
 
-async def test_one_that_is_a_little_later_takes_over(world: World) -> None:
+async def test_one_that_is_a_little_later_takes_over(sources: TwoSources) -> None:
     """Under load the one in use would always have returned more: it is held for a moment."""
-    await world.on_inotify()
-    world.journal.lag_s = 0.05
+    await sources.on_inotify()
+    sources.journal.lag_s = 0.05
     async with asyncio.TaskGroup() as tasks:
-        writing = tasks.create_task(_write_all_the_time(world))
+        writing = tasks.create_task(_write_all_the_time(sources))
         async with asyncio.timeout(3):
-            while world.in_use != "journalnodes":
-                await world.read()
+            while sources.in_use != "journalnodes":
+                await sources.read()
         for _ in range(10):
-            await world.read()
+            await sources.read()
         writing.cancel()
 
 
-async def _write_all_the_time(world: World) -> None:
+async def _write_all_the_time(sources: TwoSources) -> None:
     while True:
         await asyncio.sleep(0.004)
-        world.log.write()
+        sources.log.write()
 
 
-async def test_one_that_is_behind_does_not_take_over(world: World) -> None:
+async def test_one_that_is_behind_does_not_take_over(sources: TwoSources) -> None:
     """It is given time to catch up, and then tried again later."""
-    await world.on_inotify()
-    world.journal.behind = 1
+    await sources.on_inotify()
+    sources.journal.behind = 1
     end = clock() + choice.TRIAL_S + 1
-    await world.read_until(lambda: clock() >= end)
-    assert world.in_use == "inotify"
-    world.journal.behind = 0
-    await world.read_until(lambda: world.in_use == "journalnodes")
+    await sources.read_until(lambda: clock() >= end)
+    assert sources.in_use == "inotify"
+    sources.journal.behind = 0
+    await sources.read_until(lambda: sources.in_use == "journalnodes")
 
 
 async def test_one_that_contradicts_does_not_take_over(
-    world: World, caplog: pytest.LogCaptureFixture
+    sources: TwoSources, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The one in use stays, and a line says it."""
     caplog.set_level("INFO")
-    await world.on_inotify()
-    world.journal.behind, world.journal.other_events = 5, set(range(1000))
-    await world.read_until(lambda: len(world.journal.starts) > 2)
-    assert world.in_use == "inotify"
+    await sources.on_inotify()
+    sources.journal.behind, sources.journal.other_events = 5, set(range(1000))
+    await sources.read_until(lambda: len(sources.journal.starts) > 2)
+    assert sources.in_use == "inotify"
     assert "it has other events for transaction " in caplog.records[-1].getMessage()
-    world.journal.behind, world.journal.other_events = 0, set()
-    await world.read_until(lambda: world.in_use == "journalnodes")
+    sources.journal.behind, sources.journal.other_events = 0, set()
+    await sources.read_until(lambda: sources.in_use == "journalnodes")
 
 
-async def test_nobody_takes_over_behind_what_may_be_lost(world: World) -> None:
+async def test_nobody_takes_over_behind_what_may_be_lost(sources: TwoSources) -> None:
     """A run that begins at the present end may begin with a transaction that is not durable."""
-    world.polled.is_durable = False
-    world.journal.refusal = AWAY
-    await world.start(None)
-    world.journal.refusal = None
+    sources.polled.is_durable = False
+    sources.journal.refusal = AWAY
+    await sources.start(None)
+    sources.journal.refusal = None
     end = clock() + 10
-    await world.read_until(lambda: clock() >= end)
-    assert world.journal.starts == [None]
-    world.polled._is_durable = True  # noqa: SLF001 - it is, from here on
-    await world.read_until(lambda: world.in_use == "journalnodes")
+    await sources.read_until(lambda: clock() >= end)
+    assert sources.journal.starts == [None]
+    sources.polled._is_durable = True  # noqa: SLF001 - it is, from here on
+    await sources.read_until(lambda: sources.in_use == "journalnodes")
 
 
-async def test_another_term_does_not_take_over(world: World) -> None:
+async def test_another_term_does_not_take_over(sources: TwoSources) -> None:
     """All sources of a run read the edits of one incarnation of the NameNode."""
-    await world.on_inotify()
-    world.log.term = 2
-    await world.read_until(lambda: len(world.journal.starts) > 2)
-    assert (world.in_use, world.auto.term) == ("inotify", 1)
+    await sources.on_inotify()
+    sources.log.term = 2
+    await sources.read_until(lambda: len(sources.journal.starts) > 2)
+    assert (sources.in_use, sources.auto.term) == ("inotify", 1)
 
 
-async def test_a_fault_of_a_trial_is_no_end(world: World, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_fault_of_a_trial_is_no_end(sources: TwoSources, caplog: pytest.LogCaptureFixture) -> None:
     """It is logged; the run goes on."""
-    await world.on_inotify()
-    world.journal.failure = ZeroDivisionError("a fault")
-    await world.read_until(lambda: len(world.journal.starts) > 2)
+    await sources.on_inotify()
+    sources.journal.failure = ZeroDivisionError("a fault")
+    await sources.read_until(lambda: len(sources.journal.starts) > 2)
     assert caplog.records[-1].exc_info
-    world.journal.failure = None
-    await world.read_until(lambda: world.in_use == "journalnodes")
+    sources.journal.failure = None
+    await sources.read_until(lambda: sources.in_use == "journalnodes")
 
 
 @pytest.mark.parametrize(
@@ -249,40 +249,40 @@ async def test_a_fault_of_a_trial_is_no_end(world: World, caplog: pytest.LogCapt
     ids=["away", "not permitted", "purged"],
 )
 async def test_when_it_is_lost_another_goes_on(
-    world: World, failure: Exception, caplog: pytest.LogCaptureFixture
+    sources: TwoSources, failure: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     """After what was returned; and back again after a while."""
     caplog.set_level("INFO")
-    await world.on_the_journal()
-    world.log.write(4)
-    world.journal.failure = failure
-    await world.read_until(lambda: world.in_use == "inotify")
-    assert world.polled.starts == [10]
+    await sources.on_the_journal()
+    sources.log.write(4)
+    sources.journal.failure = failure
+    await sources.read_until(lambda: sources.in_use == "inotify")
+    assert sources.polled.starts == [10]
     assert caplog.records[-1].getMessage() == (
         f"edits after transaction 10 are read from the NameNode (inotify) and not from the JournalNodes: {failure}"
     )
-    world.journal.failure = None
-    await world.read_until(lambda: world.in_use == "journalnodes")
+    sources.journal.failure = None
+    await sources.read_until(lambda: sources.in_use == "journalnodes")
 
 
-async def test_one_that_comes_and_goes_is_tried_less_often(world: World) -> None:
+async def test_one_that_comes_and_goes_is_tried_less_often(sources: TwoSources) -> None:
     """A change-over closes the gate for a moment."""
-    await world.on_inotify()
+    await sources.on_inotify()
     for least_s in (1.0, 2.0, 4.0):
         began_at = clock()
-        await world.read_until(lambda: world.in_use == "journalnodes")
+        await sources.read_until(lambda: sources.in_use == "journalnodes")
         assert clock() - began_at >= least_s
-        world.journal.failure = AWAY
-        await world.read_until(lambda: world.in_use == "inotify")
-        world.journal.failure = None
-    await world.read_until(lambda: world.in_use == "journalnodes")
+        sources.journal.failure = AWAY
+        await sources.read_until(lambda: sources.in_use == "inotify")
+        sources.journal.failure = None
+    await sources.read_until(lambda: sources.in_use == "journalnodes")
     end = clock() + 5
-    await world.read_until(lambda: clock() >= end)
-    world.journal.failure = AWAY
+    await sources.read_until(lambda: clock() >= end)
+    sources.journal.failure = AWAY
     began_at = clock()
-    await world.read_until(lambda: world.in_use == "inotify")
-    world.journal.failure = None
-    await world.read_until(lambda: world.in_use == "journalnodes")
+    await sources.read_until(lambda: sources.in_use == "inotify")
+    sources.journal.failure = None
+    await sources.read_until(lambda: sources.in_use == "journalnodes")
     assert clock() - began_at < 2.0
 
 
@@ -295,40 +295,40 @@ async def test_one_that_comes_and_goes_is_tried_less_often(world: World) -> None
     ],
     ids=["another active", "went back", "another namespace"],
 )
-async def test_a_discontinuity_ends_the_run(world: World, failure: Exception) -> None:
+async def test_a_discontinuity_ends_the_run(sources: TwoSources, failure: Exception) -> None:
     """What follows in another log does not continue this one."""
-    await world.on_the_journal()
-    world.journal.failure = failure
+    await sources.on_the_journal()
+    sources.journal.failure = failure
     with pytest.raises(type(failure), match=str(failure)):
-        await world.read()
-    assert world.polled.starts == []
+        await sources.read()
+    assert sources.polled.starts == []
 
 
-async def test_the_last_one_ends_the_run(world: World) -> None:
+async def test_the_last_one_ends_the_run(sources: TwoSources) -> None:
     """There is no other."""
-    await world.on_inotify()
-    world.polled.failure = NotPermittedError("no superuser any more")
+    await sources.on_inotify()
+    sources.polled.failure = NotPermittedError("no superuser any more")
     with pytest.raises(NotPermittedError):
-        await world.read()
+        await sources.read()
 
 
-async def test_what_has_no_position_yet_cannot_go_on(world: World) -> None:
+async def test_what_has_no_position_yet_cannot_go_on(sources: TwoSources) -> None:
     """A run at the present end that has returned nothing: only its source knows where it began."""
-    await world.start(None)
-    world.journal.failure = AWAY
+    await sources.start(None)
+    sources.journal.failure = AWAY
     with pytest.raises(ChannelUnavailableError, match=str(AWAY)):
-        await world.read()
-    assert world.polled.starts == []
+        await sources.read()
+    assert sources.polled.starts == []
 
 
-async def test_a_namenode_that_seems_behind_is_asked_again(world: World) -> None:
+async def test_a_namenode_that_seems_behind_is_asked_again(sources: TwoSources) -> None:
     """The JournalNodes have an edit a moment before the NameNode calls it durable."""
-    await world.on_the_journal()
-    world.journal.failure = AWAY
-    world.polled.refusal = MissingEventsError("synced to 9, was 10", GapKind.WENT_BACK)
-    asyncio.get_running_loop().call_later(0.3, setattr, world.polled, "refusal", None)
-    await world.read_until(lambda: world.in_use == "inotify")
-    assert len(world.polled.starts) > 1
+    await sources.on_the_journal()
+    sources.journal.failure = AWAY
+    sources.polled.refusal = MissingEventsError("synced to 9, was 10", GapKind.WENT_BACK)
+    asyncio.get_running_loop().call_later(0.3, setattr, sources.polled, "refusal", None)
+    await sources.read_until(lambda: sources.in_use == "inotify")
+    assert len(sources.polled.starts) > 1
 
 
 @pytest.mark.parametrize(
@@ -340,67 +340,67 @@ async def test_a_namenode_that_seems_behind_is_asked_again(world: World) -> None
         (WrongNamespaceError("another namespace"), 0.0),
     ],
 )
-async def test_without_another_the_run_ends(world: World, refusal: Exception, lasts_s: float) -> None:
+async def test_without_another_the_run_ends(sources: TwoSources, refusal: Exception, lasts_s: float) -> None:
     """At once where waiting does not help."""
-    await world.on_the_journal()
+    await sources.on_the_journal()
     began_at = clock()
-    world.journal.failure, world.polled.refusal = AWAY, refusal
+    sources.journal.failure, sources.polled.refusal = AWAY, refusal
     with pytest.raises(type(refusal), match=str(refusal)):
-        await world.read()
+        await sources.read()
     assert lasts_s <= clock() - began_at < lasts_s + 2
 
 
-async def test_another_term_does_not_go_on(world: World) -> None:
+async def test_another_term_does_not_go_on(sources: TwoSources) -> None:
     """The NameNode that answers is not the one whose log was followed."""
-    await world.on_the_journal()
-    world.journal.failure = AWAY
-    world.log.term = 2
+    await sources.on_the_journal()
+    sources.journal.failure = AWAY
+    sources.log.term = 2
     with pytest.raises(MissingEventsError, match="term 2 after 1") as caught:
-        await world.read()
+        await sources.read()
     assert caught.value.kind is GapKind.OTHER
 
 
 @pytest.mark.parametrize("kind", [GapKind.OTHER, GapKind.WENT_BACK])
-async def test_a_discontinuity_at_the_beginning_is_raised(world: World, kind: GapKind) -> None:
+async def test_a_discontinuity_at_the_beginning_is_raised(sources: TwoSources, kind: GapKind) -> None:
     """It is no reason to read another source."""
-    world.journal.refusal = MissingEventsError("another active NameNode", kind)
+    sources.journal.refusal = MissingEventsError("another active NameNode", kind)
     with pytest.raises(MissingEventsError):
-        await world.start()
-    assert world.polled.starts == []
+        await sources.start()
+    assert sources.polled.starts == []
 
 
-async def test_a_run_that_ends_amid_a_trial_leaves_nothing(world: World) -> None:
+async def test_a_run_that_ends_amid_a_trial_leaves_nothing(sources: TwoSources) -> None:
     """The next run begins with sources that no task of the last one has."""
-    await world.on_inotify()
-    world.journal.is_silent = True
-    await world.read_until(lambda: len(world.journal.starts) > 1)
-    world.auto.stop()
-    world.journal.is_silent = False
-    await world.start(world.judge.through)
-    assert (world.in_use, world.auto.term) == ("journalnodes", 1)
-    await world.read()
+    await sources.on_inotify()
+    sources.journal.is_silent = True
+    await sources.read_until(lambda: len(sources.journal.starts) > 1)
+    sources.auto.stop()
+    sources.journal.is_silent = False
+    await sources.start(sources.judge.through)
+    assert (sources.in_use, sources.auto.term) == ("journalnodes", 1)
+    await sources.read()
 
 
-async def test_the_middle_one_takes_over_and_is_left_for_the_best(world: World) -> None:
+async def test_the_middle_one_takes_over_and_is_left_for_the_best(sources: TwoSources) -> None:
     """Each that is better than the one in use is tried."""
-    best = FakeEdits(world.log, "journalnodes")
-    middle = FakeEdits(world.log, "directory")
-    world.auto = AutoEdits(
-        [Choice(each.name, each) for each in (best, middle, world.polled)], clock, chance=lambda: 1.0
+    best = FakeEdits(sources.log, "journalnodes")
+    middle = FakeEdits(sources.log, "directory")
+    sources.auto = AutoEdits(
+        [Choice(each.name, each) for each in (best, middle, sources.polled)], clock, chance=lambda: 1.0
     )
     best.refusal = middle.refusal = AWAY
-    await world.start()
+    await sources.start()
     middle.refusal = None
-    await world.read_until(lambda: world.in_use == "directory")
+    await sources.read_until(lambda: sources.in_use == "directory")
     best.refusal = None
-    await world.read_until(lambda: world.in_use == "journalnodes")
+    await sources.read_until(lambda: sources.in_use == "journalnodes")
     best.failure = AWAY
-    await world.read_until(lambda: world.in_use == "directory")
+    await sources.read_until(lambda: sources.in_use == "directory")
     middle.failure = AWAY
-    await world.read_until(lambda: world.in_use == "inotify")
-    await world.auto.shut_down()
-    await AutoEdits((Choice("", world.journal), Choice("", world.polled)), clock).shut_down()
-    world.journal.is_down = True
+    await sources.read_until(lambda: sources.in_use == "inotify")
+    await sources.auto.shut_down()
+    await AutoEdits((Choice("", sources.journal), Choice("", sources.polled)), clock).shut_down()
+    sources.journal.is_down = True
 
 
 # -- random histories ----------------------------------------------------------------------------------------------
@@ -408,29 +408,29 @@ async def test_the_middle_one_takes_over_and_is_left_for_the_best(world: World) 
 
 async def play(seed: int) -> int:
     """Read while everything changes, and judge it; return how often another source took over."""
-    chance, world = random.Random(seed), World()
-    world.auto = AutoEdits(
-        (Choice("the JournalNodes", world.journal), Choice("the NameNode (inotify)", world.polled)),
+    chance, sources = random.Random(seed), TwoSources()
+    sources.auto = AutoEdits(
+        (Choice("the JournalNodes", sources.journal), Choice("the NameNode (inotify)", sources.polled)),
         clock,
         chance=chance.random,
     )
-    world.polled.most = chance.choice((1, 3, 100))
-    world.journal.most = chance.choice((1, 3, 100))
-    await world.start()
-    changes, in_use, end = 0, world.in_use, clock() + 30
+    sources.polled.most = chance.choice((1, 3, 100))
+    sources.journal.most = chance.choice((1, 3, 100))
+    await sources.start()
+    changes, in_use, end = 0, sources.in_use, clock() + 30
     async with asyncio.TaskGroup() as tasks:
-        writing = tasks.create_task(_write(world, chance))
-        tasks.create_task(_trouble(world, chance, end))
-        while clock() < end or world.judge.through < world.log.end:
+        writing = tasks.create_task(_write(sources, chance))
+        tasks.create_task(_trouble(sources, chance, end))
+        while clock() < end or sources.judge.through < sources.log.end:
             with suppress(TimeoutError):
                 async with asyncio.timeout(chance.choice((0.004, 0.02, 1.0))):
-                    world.judge.take(await world.auto.read())
+                    sources.judge.take(await sources.auto.read())
             if chance.random() < 0.1:
                 await asyncio.sleep(0.05)  # what was read is being written
             if clock() >= end:
                 writing.cancel()
-            changes, in_use = changes + (world.in_use != in_use), world.in_use
-    await world.auto.shut_down()
+            changes, in_use = changes + (sources.in_use != in_use), sources.in_use
+    await sources.auto.shut_down()
     return changes
 
 
@@ -439,23 +439,23 @@ async def play_all() -> int:
     return sum([await play(seed) for seed in range(SEEDS)])
 
 
-async def _write(world: World, chance: random.Random) -> None:
+async def _write(sources: TwoSources, chance: random.Random) -> None:
     while True:
         await asyncio.sleep(chance.expovariate(50))
-        world.log.write(chance.choice((1, 1, 1, 5)))
+        sources.log.write(chance.choice((1, 1, 1, 5)))
 
 
-async def _trouble(world: World, chance: random.Random, end: float) -> None:
-    journal = world.journal
+async def _trouble(sources: TwoSources, chance: random.Random, end: float) -> None:
+    journal = sources.journal
     while clock() < end:
         await asyncio.sleep(chance.uniform(0, 3))
         journal.failure = chance.choice((AWAY, MissingEventsError("not in the caches", GapKind.PURGED), None))
         journal.refusal = chance.choice((AWAY, None))
         journal.behind = chance.choice((0, 4))
-        world.polled.is_silent = journal.failure is None and chance.random() < 0.5
+        sources.polled.is_silent = journal.failure is None and chance.random() < 0.5
         await asyncio.sleep(chance.uniform(0, 1.5))
         journal.failure = journal.refusal = None
-        journal.behind, world.polled.is_silent = 0, False
+        journal.behind, sources.polled.is_silent = 0, False
 
 
 async def test_histories_are_continuous(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from tests.invalidation.fakes import NAMESPACE, FakeNameNode, FakePool
 DELETE = 2
 
 
-class World:
+class EditsDirectory:
     """A NameNode that has deleted three paths, its directory, and who reads that."""
 
     def __init__(self, path: Path) -> None:
@@ -73,9 +73,9 @@ class World:
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
+async def edits(tmp_path: Path) -> AsyncIterator[EditsDirectory]:
     """One, whose source is shut down."""
-    made = World(tmp_path)
+    made = EditsDirectory(tmp_path)
     yield made
     await made.source.shut_down()
 
@@ -91,112 +91,112 @@ def paths(reads: list[EditsRead]) -> list[str]:
     ]
 
 
-async def test_what_happens_is_read_over_segments(world: World) -> None:
+async def test_what_happens_is_read_over_segments(edits: EditsDirectory) -> None:
     """K1: from the present end on; no NameNode is polled."""
     with pytest.raises(ChannelUnavailableError, match="not started"):
-        await world.source.read()
-    await world.source.start(None)
-    assert world.source.term == 1
-    world.unlink("/a")
-    world.roll()
-    world.unlink("/b")
-    reads = await world.read_until(lambda read: read.through_txid == 8)
+        await edits.source.read()
+    await edits.source.start(None)
+    assert edits.source.term == 1
+    edits.unlink("/a")
+    edits.roll()
+    edits.unlink("/b")
+    reads = await edits.read_until(lambda read: read.through_txid == 8)
     assert paths(reads) == ["/a", "/b"]
     assert all(read.is_durable for read in reads)
-    assert world.namenode.asked == []
-    assert world.source.stats().source == "directory"
-    world.source.stop()
-    assert world.source.term == 0
+    assert edits.namenode.asked == []
+    assert edits.source.stats().source == "directory"
+    edits.source.stop()
+    assert edits.source.term == 0
 
 
-async def test_a_run_may_begin_at_a_checkpoint(world: World) -> None:
+async def test_a_run_may_begin_at_a_checkpoint(edits: EditsDirectory) -> None:
     """A publisher goes on where it stopped."""
-    world.roll()
-    await world.source.start(2)
-    assert paths(await world.read_until(lambda read: read.through_txid == 6)) == ["/1", "/2"]
+    edits.roll()
+    await edits.source.start(2)
+    assert paths(await edits.read_until(lambda read: read.through_txid == 6)) == ["/1", "/2"]
 
 
-async def test_a_probe_covers_what_was_read(world: World) -> None:
+async def test_a_probe_covers_what_was_read(edits: EditsDirectory) -> None:
     """K2: as of when the NameNode was asked, and not before its transaction was read."""
-    await world.source.start(None)
-    txid = world.unlink("/a")
-    world.source.wake()
-    (*_, covered) = await world.read_until(lambda read: read.seen_as_of is not None and bool(txid))
+    await edits.source.start(None)
+    txid = edits.unlink("/a")
+    edits.source.wake()
+    (*_, covered) = await edits.read_until(lambda read: read.seen_as_of is not None and bool(txid))
     assert covered.fresh_as_of == covered.seen_as_of
-    late = world.namenode.unlink("/b")
-    world.pool.probe()
-    probed = world.pool.last_probe
+    late = edits.namenode.unlink("/b")
+    edits.pool.probe()
+    probed = edits.pool.last_probe
     assert probed is not None
-    asyncio.get_running_loop().call_later(0.2, world.write, "/b")
-    for read in await world.read_until(
+    asyncio.get_running_loop().call_later(0.2, edits.write, "/b")
+    for read in await edits.read_until(
         lambda read: read.through_txid >= late and read.seen_as_of is not None
     ):
         assert read.through_txid >= late or read.fresh_as_of is None or read.fresh_as_of < probed.as_of
 
 
-async def test_a_directory_that_is_not_written_any_more_is_left(world: World) -> None:
+async def test_a_directory_that_is_not_written_any_more_is_left(edits: EditsDirectory) -> None:
     """A NameNode goes on without it; the log of the NameNode says so, and nothing else."""
-    world.source = world.new(away_s=0.2)
-    await world.source.start(None)
-    world.unlink("/a")
-    await world.read_until(lambda read: bool(read.batches))
-    world.namenode.unlink("/b")
-    world.pool.probe()
+    edits.source = edits.new(away_s=0.2)
+    await edits.source.start(None)
+    edits.unlink("/a")
+    await edits.read_until(lambda read: bool(read.batches))
+    edits.namenode.unlink("/b")
+    edits.pool.probe()
     with pytest.raises(ChannelUnavailableError, match=r"has come to transaction 6, and .* up to 5: "):
-        await world.read_until(lambda _: False)
+        await edits.read_until(lambda _: False)
 
 
 async def test_where_another_can_be_read_a_namenode_must_say_its_log(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing else covers a directory."""
     monkeypatch.setattr(probing, "UNSHOWN_S", 0.2)
-    world.source = world.new(away_s=20)
-    await world.source.start(None)
-    world.namenode.answers_journal = False
-    world.source.wake()
+    edits.source = edits.new(away_s=20)
+    await edits.source.start(None)
+    edits.namenode.answers_journal = False
+    edits.source.wake()
     with pytest.raises(
         ChannelUnavailableError, match=r"nn:9870 has not said for 0\.2 s how far its log has come"
     ):
-        await world.read_until(lambda _: False)
+        await edits.read_until(lambda _: False)
 
 
 async def test_one_that_is_not_the_active_namenodes_is_not_begun(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It ends before the log does."""
     monkeypatch.setattr(directory, "START_S", 0.2)
-    world.namenode.unlink("/not there")
+    edits.namenode.unlink("/not there")
     with pytest.raises(ChannelUnavailableError, match="up to 4: that NameNode is on another host"):
-        await world.source.start(None)
-    assert world.source.term == 0
+        await edits.source.start(None)
+    assert edits.source.term == 0
 
 
-async def test_what_is_purged_is_said(world: World) -> None:
-    """So that it is told as dropped, or another source read."""
-    world.roll()
-    next(world.path.glob("edits_0*")).unlink()
+async def test_a_purged_segment_is_a_gap(edits: EditsDirectory) -> None:
+    """So that it is reported as dropped, or another source read."""
+    edits.roll()
+    next(edits.path.glob("edits_0*")).unlink()
     with pytest.raises(MissingEventsError) as caught:
-        await world.source.start(2)
+        await edits.source.start(2)
     assert (caught.value.kind, caught.value.first_txid, caught.value.last_txid) == (GapKind.PURGED, 3, 5)
 
 
-async def test_another_incarnation_ends_the_run(world: World) -> None:
+async def test_another_incarnation_ends_the_run(edits: EditsDirectory) -> None:
     """What it has lost must not be covered."""
-    await world.source.start(None)
-    world.namenode.restart()
-    world.pool.probe()
+    await edits.source.start(None)
+    edits.namenode.restart()
+    edits.pool.probe()
     with pytest.raises(MissingEventsError, match="term 2 after 1"):
-        await world.read_until(lambda _: False)
+        await edits.read_until(lambda _: False)
 
 
-async def test_damage_that_stays_ends_the_run(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_damage_that_stays_ends_the_run(edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A moment later it may have been a read amid a write."""
     monkeypatch.setattr(directory, "DAMAGED_S", 0.1)
-    await world.source.start(None)
-    world.writer.put(b"\x03" + b"damage" * 10)
+    await edits.source.start(None)
+    edits.writer.put(b"\x03" + b"damage" * 10)
     with pytest.raises(ChannelUnavailableError, match="allowed"):
-        await world.read_until(lambda _: False)
+        await edits.read_until(lambda _: False)
 
 
 @pytest.mark.parametrize(
@@ -208,22 +208,22 @@ async def test_damage_that_stays_ends_the_run(world: World, monkeypatch: pytest.
     ],
 )
 async def test_a_fault_ends_the_run(
-    world: World, fault: Exception, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+    edits: EditsDirectory, fault: Exception, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is raised where it is read."""
-    await world.source.start(None)
+    await edits.source.start(None)
 
     def look(_: object) -> None:
         raise fault
 
     monkeypatch.setattr(LogDirectory, "look", look)
     with pytest.raises(kind):
-        await world.read_until(lambda _: False)
+        await edits.read_until(lambda _: False)
 
 
-async def test_why_a_directory_cannot_be_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_why_a_directory_cannot_be_read(edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     """What to do about it is said."""
-    path = world.path
+    path = edits.path
     assert why_no_edits(path, NAMESPACE) is None
     other = why_no_edits(path, Namespace("CID-2", "BP-2"))
     assert isinstance(other, WrongNamespaceError)
@@ -235,7 +235,7 @@ async def test_why_a_directory_cannot_be_read(world: World, monkeypatch: pytest.
     (path / "VERSION").write_text("")
     assert "names no block pool" in str(why_no_edits(path, NAMESPACE))
     with pytest.raises(ChannelUnavailableError, match="names no block pool"):
-        await world.source.start(None)
+        await edits.source.start(None)
     assert "VERSION" in str(why_no_edits(path / "VERSION", NAMESPACE))
 
     def refuse(_: object) -> None:

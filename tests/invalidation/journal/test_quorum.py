@@ -5,7 +5,7 @@ import pytest
 from nncache.invalidation.errors import GapKind
 from nncache.invalidation.journal.quorum import START_LOG_SEGMENT, Discontinued, Found, JournalQuorum, Shown
 from tests.invalidation.journal.broken_quorums import BROKEN
-from tests.invalidation.journal.journal_world import NewQuorum, World, WrongError, shown
+from tests.invalidation.journal.journal_simulation import JournalSimulation, NewQuorum, WrongError, shown
 
 THREE = ("jn1", "jn2", "jn3")
 NOW = 100.0
@@ -179,9 +179,9 @@ def test_no_history_leads_to_a_wrong_conclusion(nodes: int) -> None:
     """Crashes, restarts, failovers, partitions: what is taken is in the log, and what is fresh is complete."""
     taken = runs = 0
     for seed in range(150):
-        world = World(seed, nodes=nodes)
-        world.go(400)
-        taken, runs = taken + len(world.taken), runs + world.runs
+        simulation = JournalSimulation(seed, nodes=nodes)
+        simulation.go(400)
+        taken, runs = taken + len(simulation.taken), runs + simulation.runs
     assert taken > 1500
     assert runs > 300
 
@@ -191,4 +191,4 @@ def test_each_broken_rule_leads_to_a_wrong_conclusion(broken: NewQuorum) -> None
     """The histories find each rule's absence."""
     with pytest.raises(WrongError):  # noqa: PT012 - some history
         for seed in range(600):
-            World(seed, broken).go(400)
+            JournalSimulation(seed, broken).go(400)

@@ -204,11 +204,11 @@ class Auditor:
                 assert (first, last) == (link.previous + 1, link.txid), f"{record} drops something else"
                 self._see_droppable(stream, first, last)
             case Stale(changes):
-                said = stale(change for _, change in changes)
+                announced = stale(change for _, change in changes)
                 for txid in range(link.previous + 1, link.txid + 1):
                     for event in stream.history.transactions[txid - 1]:
                         for change in changes_of_event(event):
-                            if concerns(change, globs) and not said.covers(stale([change])):
+                            if concerns(change, globs) and not announced.covers(stale([change])):
                                 raise AssertionError(f"{link} does not tell of {change} in {txid}")
         stream.txid = link.txid
         stream.records.append(link.txid)
@@ -230,8 +230,8 @@ class Auditor:
             case Events(batches):
                 expected = _matching(stream, link.previous, link.txid)
                 assert list(batches) == expected, f"{record} of {filter_} should be {expected}"
-                is_told = record.modified is not None and not batches
-                assert is_told or batches[-1].txid == link.txid, f"{record} claims more than it tells"
+                is_notice = record.modified is not None and not batches
+                assert is_notice or batches[-1].txid == link.txid, f"{record} claims more than it tells"
         stream.txid = link.txid
         stream.records.append(link.txid)
         return stream

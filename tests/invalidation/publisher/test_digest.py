@@ -36,7 +36,7 @@ KINDS: tuple[type[Opened | Closed], ...] = (Opened, Closed)
 
 
 def digest(reported: Iterable[tuple[int, Change]], max_changes: int = ROOMY) -> Reported:
-    """What is said of these changes."""
+    """What a digest of these changes sends."""
     found = Digest(max_changes)
     for txid, change in reported:
         found.add(txid, change)
@@ -52,7 +52,7 @@ def footprint(reported: Iterable[tuple[int, Change]]) -> list[Change]:
 
 
 @pytest.mark.parametrize(
-    ("reported", "said"),
+    ("reported", "sent"),
     [
         ([], []),
         ([(1, Touched("/a")), (2, Touched("/a"))], [(2, Touched("/a"))]),
@@ -77,13 +77,13 @@ def footprint(reported: Iterable[tuple[int, Change]]) -> list[Change]:
     ],
     ids=str,
 )
-def test_repetitions_are_said_once(reported: Reported, said: Reported) -> None:
+def test_repetitions_are_reported_once(reported: Reported, sent: Reported) -> None:
     """Of what is stale of a path, the most; ordered by transaction."""
-    assert digest(reported) == said
+    assert digest(reported) == sent
 
 
 @pytest.mark.parametrize(
-    ("reported", "said"),
+    ("reported", "sent"),
     [
         ("O1 C2", "O1 C2"),
         ("C1 O2", "C1 O2"),
@@ -96,14 +96,14 @@ def test_repetitions_are_said_once(reported: Reported, said: Reported) -> None:
         ("O1 C1", "O1 C1"),
     ],
 )
-def test_openings_and_closings_keep_their_order(reported: str, said: str) -> None:
+def test_openings_and_closings_keep_their_order(reported: str, sent: str) -> None:
     """OwnWrites: the last closing, the last opening before it and the last after it do all that the others did."""
     kinds: dict[str, type[Opened | Closed]] = {"O": Opened, "C": Closed}
 
     def read(words: str) -> Reported:
         return [(int(word[1:]), kinds[word[0]]("/a")) for word in words.split()]
 
-    assert digest(read(reported)) == read(said)
+    assert digest(read(reported)) == read(sent)
 
 
 @pytest.mark.parametrize("is_armed", [False, True])
@@ -135,20 +135,20 @@ def test_own_writes_a_digest_ends_windows_as_its_events_do(*, is_armed: bool) ->
 
 @given(changes)
 def test_a_digest_says_neither_more_nor_less(reported: Reported) -> None:
-    """D1: within the limit, what is stale is what was stale, and no change is told twice."""
-    said = digest(reported)
-    everything, all_said = stale(footprint(reported)), stale(footprint(said))
-    assert all_said.covers(everything)
-    assert everything.covers(all_said)
-    assert len(said) <= 2 * len(reported)
-    others = [change for change in footprint(said) if not isinstance(change, Opened | Closed)]
+    """D1: within the limit, what is stale is what was stale, and no change is sent twice."""
+    sent = digest(reported)
+    everything, all_sent = stale(footprint(reported)), stale(footprint(sent))
+    assert all_sent.covers(everything)
+    assert everything.covers(all_sent)
+    assert len(sent) <= 2 * len(reported)
+    others = [change for change in footprint(sent) if not isinstance(change, Opened | Closed)]
     assert len(set(others)) == len(others)
-    assert [txid for txid, _ in said] == sorted(txid for txid, _ in said)
+    assert [txid for txid, _ in sent] == sorted(txid for txid, _ in sent)
 
 
 @settings(max_examples=150)
 @given(cases(max_changes=12))
-def test_a_cache_told_a_digest_is_as_if_it_were_told_all(case: tuple[Before, Reported]) -> None:
+def test_a_cache_sent_a_digest_is_as_if_it_were_sent_all(case: tuple[Before, Reported]) -> None:
     """Bounded, NoLateFill, ProvenGrant, OwnWrites: the same entries, rights, questions, windows and answers."""
     before, reported = case
     assert after(before, digest(reported)) == after(before, reported)
@@ -186,9 +186,9 @@ def test_own_writes_a_digest_ends_the_same_windows(windows: list[Window], report
 limits = st.integers(1, 8)
 
 
-def collapsed(reported: Reported, said: Reported) -> set[str]:
+def collapsed(reported: Reported, sent: Reported) -> set[str]:
     """The directories that are said to be unknown though nobody said so."""
-    return {change.path for _, change in said if isinstance(change, SubtreeUnknown)} - {
+    return {change.path for _, change in sent if isinstance(change, SubtreeUnknown)} - {
         change.path for _, change in reported if isinstance(change, SubtreeUnknown)
     }
 
@@ -196,22 +196,22 @@ def collapsed(reported: Reported, said: Reported) -> set[str]:
 @given(changes, limits)
 def test_a_digest_keeps_its_limit_and_loses_nothing(reported: Reported, limit: int) -> None:
     """D1: whatever is left out of it, what is stale is said; and nothing is said of what nothing was near to."""
-    said = digest(reported, limit)
-    assert len(said) <= limit
-    assert stale(footprint(said)).covers(stale(footprint(reported)))
-    assert [txid for txid, _ in said] == sorted(txid for txid, _ in said)
-    assert not said or reported[0][0] <= said[0][0] <= said[-1][0] <= reported[-1][0]
+    sent = digest(reported, limit)
+    assert len(sent) <= limit
+    assert stale(footprint(sent)).covers(stale(footprint(reported)))
+    assert [txid for txid, _ in sent] == sorted(txid for txid, _ in sent)
+    assert not sent or reported[0][0] <= sent[0][0] <= sent[-1][0] <= reported[-1][0]
     paths = {path for change in footprint(reported) for path in stale([change]).own}
-    for directory in collapsed(reported, said):
+    for directory in collapsed(reported, sent):
         assert any(directory in ancestors(path) for path in paths)
-    if said == digest(reported):
+    if sent == digest(reported):
         return
-    kinds = {type(change) for change in footprint(said)} - {type(change) for change in footprint(reported)}
+    kinds = {type(change) for change in footprint(sent)} - {type(change) for change in footprint(reported)}
     assert kinds <= {SubtreeUnknown, EverythingUnknown, Touched, Appeared, Vanished}
 
 
 @given(changes, limits)
-def test_windows_are_told_nothing_that_did_not_happen_then(reported: Reported, limit: int) -> None:
+def test_windows_get_nothing_that_did_not_happen_then(reported: Reported, limit: int) -> None:
     """D2: each Appeared, Opened and Closed has the transaction that it came with, and those of a path their order."""
     halves = [
         (txid, half)
@@ -220,27 +220,27 @@ def test_windows_are_told_nothing_that_did_not_happen_then(reported: Reported, l
             [Vanished(change.source), Appeared(change.destination)] if isinstance(change, Moved) else [change]
         )
     ]
-    said = digest(reported, limit)
-    for path in {change.path for _, change in said if isinstance(change, Opened | Closed | Appeared)}:
+    sent = digest(reported, limit)
+    for path in {change.path for _, change in sent if isinstance(change, Opened | Closed | Appeared)}:
         happened = iter(
             each for each in halves if isinstance(each[1], Opened | Closed) and each[1].path == path
         )
-        for each in said:
+        for each in sent:
             if isinstance(each[1], Opened | Closed) and each[1].path == path:
                 assert each in happened, "a part of what happened, in its order"
-        for each in said:
+        for each in sent:
             assert not isinstance(each[1], Appeared) or each in halves
 
 
 @settings(max_examples=150)
 @given(cases(max_changes=12), limits)
-def test_a_cache_told_a_small_digest_forgets_at_least_as_much(
+def test_a_cache_sent_a_small_digest_forgets_at_least_as_much(
     case: tuple[Before, Reported], limit: int
 ) -> None:
     """Bounded, NoLateFill, ProvenGrant, OwnWrites; and what is outside the collapsed directories is kept."""
     before, reported = case
-    said = digest(reported, limit)
-    found, expected = after(before, said), after(before, reported)
+    sent = digest(reported, limit)
+    found, expected = after(before, sent), after(before, reported)
     assert found.entries <= expected.entries
     assert found.grants <= expected.grants
     assert found.covered >= expected.covered
@@ -248,8 +248,8 @@ def test_a_cache_told_a_small_digest_forgets_at_least_as_much(
         conclusion in (wanted, Conclusion.SPOILED)
         for conclusion, wanted in zip(found.kept, expected.kept, strict=True)
     )
-    if not any(isinstance(change, EverythingUnknown) for change in footprint(said)):
-        tops = collapsed(reported, said)
+    if not any(isinstance(change, EverythingUnknown) for change in footprint(sent)):
+        tops = collapsed(reported, sent)
         for path in expected.entries - found.entries:
             assert not tops.isdisjoint({path, *ancestors(path)}), "outside"
 
@@ -269,8 +269,8 @@ def test_what_waits_is_bounded_at_all_times(reported: Reported, limit: int) -> N
     for txid, change in reported:
         found.add(txid, change)
         assert len(found) <= max(SLACK * limit, 1)
-    said = found.take()
-    assert len(said) <= limit
+    sent = found.take()
+    assert len(sent) <= limit
     assert len(found) == 0
     assert found.take() == ()
 
@@ -288,13 +288,13 @@ def test_a_committed_job_becomes_one_change_of_its_directory() -> None:
         found.add(2 + number, Opened(path))
         found.add(2 + number, Closed(path))
     found.add(10_002, Appeared("/user/joe/out2/_SUCCESS"))
-    said = footprint(found.take())
-    assert {change for change in said if "part" not in str(change)} == {
+    sent = footprint(found.take())
+    assert {change for change in sent if "part" not in str(change)} == {
         Touched("/user/ann/_SUCCESS"),
         SubtreeUnknown("/user/joe/out"),
         Appeared("/user/joe/out2/_SUCCESS"),
     }
-    assert len(said) <= 100, "the last files come after their directory was given up"
+    assert len(sent) <= 100, "the last files come after their directory was given up"
     assert found.collapsed > 9_000
 
 
@@ -356,7 +356,7 @@ def test_without_siblings_the_deepest_come_nearer() -> None:
     ]
 
 
-def test_a_directory_that_is_said_more_of_keeps_it() -> None:
+def test_a_directory_keeps_the_change_that_says_more_of_it() -> None:
     """What comes or goes says more than that it is unknown below."""
     reported: Reported = [
         (1, Appeared("/a/b")),

@@ -77,7 +77,7 @@ async def on() -> Fixture:
     return fixture
 
 
-async def test_the_first_one_leads_and_the_second_stands_by(on: Fixture) -> None:
+async def test_the_first_one_leads_and_the_second_is_standby(on: Fixture) -> None:
     """Until the first resigns; then it leads at once."""
     session, first = on.candidate(A)
     await first.lead()

@@ -73,7 +73,7 @@ def test_filters_come_and_go() -> None:
 @pytest.mark.parametrize(
     ("wanted", "id_"), [(Filter("f", "/g", "joe"), "new-1"), (Filter("f", "/f", "amy"), "id-f")]
 )
-def test_another_glob_or_owner_is_told_in_the_same_stream(wanted: Filter, id_: str) -> None:
+def test_another_glob_or_owner_is_announced_in_the_same_stream(wanted: Filter, id_: str) -> None:
     """A glob has an id of its own, for caches; the stream goes on where it is."""
     has = published("f", "/f", since_txid=3)
     change = plan({"f": has}, stored(wanted))
@@ -83,7 +83,7 @@ def test_another_glob_or_owner_is_told_in_the_same_stream(wanted: Filter, id_: s
 
 
 def test_unpublished_change_is_merged_with_the_next() -> None:
-    """Modified twice in a row they are told once; modified back they are told nothing."""
+    """Modified twice in a row it is announced once; modified back it is not announced."""
     first, reported = published("f", "/f"), published("f", "/f").terms
     (second,) = plan({"f": first}, stored(Filter("f", "/g", "joe"))).modified
     (third,) = plan({"f": second}, stored(Filter("f", "/h", "joe"))).modified

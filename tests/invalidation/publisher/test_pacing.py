@@ -119,7 +119,7 @@ def test_one_that_keeps_changing_is_read_less_and_less_often(made: FilterPacer) 
     assert made.take(301.0) == ("g",)
 
 
-def test_whose_pause_has_become_the_longest_is_said_once() -> None:
+def test_whose_pause_has_become_the_longest_is_reported_once() -> None:
     """For the log."""
     made, now = pacer(), 0.0
     slowed = []
@@ -165,7 +165,7 @@ def test_no_toggling_brings_more_readings_than_the_bound(
         assert sum(start <= each < start + calm_s for each in found) <= bound
 
 
-def test_all_owners_together_are_bounded_and_each_gets_a_turn(made: FilterPacer) -> None:
+def test_all_owners_together_are_bounded_and_each_is_served(made: FilterPacer) -> None:
     """However many filters keep changing: so many a reading, and a pause between readings."""
     names = [f"f{number}" for number in range(301)]
     found = readings(made, 60.0, *names, every_s=0.1)

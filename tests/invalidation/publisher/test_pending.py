@@ -271,11 +271,11 @@ def test_the_next_publication_says_how_a_filter_changed() -> None:
     made = pending(f="/f")
     ahead = replace(made.filters["f"], txid=14)  # a publication was cut short
     made.change_filters({"f": replace(ahead, filter=replace(ahead.filter, replaces=reported))})
-    for through_txid, records_txid, is_told in ((13, 14, False), (14, 14, False), (15, 15, True)):
+    for through_txid, records_txid, is_reported in ((13, 14, False), (14, 14, False), (15, 15, True)):
         made.add(read(through_txid))
         made.take()
         assert made.filters["f"].txid == records_txid
-        assert (made.filters["f"].filter.replaces is None) == is_told
+        assert (made.filters["f"].filter.replaces is None) == is_reported
     made, position = pending(h="/h"), positions({"h": "/h"}, 10)["h"]
     made.change_filters({"h": replace(position, filter=replace(position.filter, replaces=reported))})
     made.drop(20, "purged")

@@ -212,7 +212,7 @@ async def test_who_cannot_publish_lets_others_try(on: FakeCluster) -> None:
         assert not on.zookeeper.tree.exists(ZNODES.publisher)
 
 
-async def test_silence_is_told(on: FakeCluster) -> None:
+async def test_silence_is_reported(on: FakeCluster) -> None:
     """The readiness page says what is not happening."""
     async with on.publisher() as process:
         assert process.publisher.situation() == "publishing has not begun yet"

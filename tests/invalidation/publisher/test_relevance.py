@@ -118,7 +118,7 @@ def test_what_does_not_concern_a_cache_changes_nothing_in_it(
 
 @settings(max_examples=200)
 @given(cases(max_changes=4))
-def test_a_cache_told_what_concerns_it_is_as_if_it_were_told_all(
+def test_a_cache_sent_what_concerns_it_is_as_if_it_were_sent_all(
     case: tuple[Before, list[tuple[int, Change]]],
 ) -> None:
     """Bounded, NoLateFill, ProvenGrant, OwnWrites: the same entries, rights, questions and answers.
@@ -127,15 +127,15 @@ def test_a_cache_told_what_concerns_it_is_as_if_it_were_told_all(
     the ancestor has not appeared: it was there all the time.
     """
     before, reported = case
-    all_told, narrowed = after(before, reported), after(before, narrow(reported, before.filters))
+    everything, narrowed = after(before, reported), after(before, narrow(reported, before.filters))
     assert (narrowed.entries, narrowed.grants, narrowed.kept) == (
-        all_told.entries,
-        all_told.grants,
-        all_told.kept,
+        everything.entries,
+        everything.grants,
+        everything.kept,
     )
-    assert narrowed.covered >= all_told.covered
+    assert narrowed.covered >= everything.covered
     if not any(window.is_about_ancestors(before.filters) for window in before.windows):
-        assert narrowed == all_told
+        assert narrowed == everything
 
 
 def test_own_writes_relevance_ends_windows_of_new_directories() -> None:

@@ -215,7 +215,7 @@ async def test_everything_else_ends_the_attempt(error: Exception) -> None:
     assert on.output.reported == []
 
 
-async def test_a_gap_that_cannot_be_told_is_found_again() -> None:
+async def test_a_gap_that_cannot_be_published_is_found_again() -> None:
     """The position is what is published, and nothing else."""
     on = await fixture()
     on.source.starts, on.output.faults = [PURGED], [ChannelUnavailableError("no ZooKeeper")]

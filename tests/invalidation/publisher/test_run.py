@@ -176,8 +176,8 @@ async def test_no_more_is_read_than_can_wait() -> None:
         await until(lambda: on.covered[-1:] == [15])
 
 
-async def test_what_is_caught_up_leaves_turns_to_others_and_waits_for_room() -> None:
-    """However many transactions come in one go: some are matched in a turn, and no more than can wait."""
+async def test_catching_up_yields_to_others_and_waits_for_room() -> None:
+    """However many transactions come in one go: some are matched per iteration, and no more than can wait."""
     many = read(2010, *(batch(txid, *["/f"] * 50) for txid in range(11, 2011)))
     async with running(many) as on:
         on.output.takes_s = 1.0
@@ -281,7 +281,7 @@ async def test_a_life_after_a_gap_reads_the_filters_again(*, is_continuous: bool
     assert first.follower.reads == reads
 
 
-async def test_a_change_of_the_filters_is_told_to_people(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_change_of_the_filters_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """By name, with what became of each."""
     caplog.set_level(logging.INFO)
     async with running() as on:
@@ -300,7 +300,7 @@ async def test_a_change_of_the_filters_is_told_to_people(caplog: pytest.LogCaptu
         ]
 
 
-async def test_what_is_over_a_limit_is_told_to_people_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_is_over_a_limit_is_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
     """By the filter's name, with the setting; the records say it each time."""
     much = EditsRead((batch(11, *["/f"] * 99),), 11, 1005.0)  # all that there is: no time before counts
     pauses_s = {12: 5.0, 13: 5.0, 14: 25.0, 15: 25.0, 16: 15.0, 17: 5.0}
@@ -313,9 +313,9 @@ async def test_what_is_over_a_limit_is_told_to_people_once_a_minute(caplog: pyte
         ]
         assert on.counts.events_over_limit == 4
         assert on.run.filters["f"].txid == 17
-        said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        logged = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
         why = "the filter matches more than 0.01 events a second (max_events_per_s_per_filter)"
-        assert said == 2 * [f"subscribers of f miss events: {why}"]
+        assert logged == 2 * [f"subscribers of f miss events: {why}"]
 
 
 async def test_a_time_without_edits_saves_up_no_more_than_a_burst() -> None:

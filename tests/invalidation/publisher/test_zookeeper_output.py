@@ -368,11 +368,11 @@ async def test_a_record_with_hidden_children_stays(
     for txid in range(20, 24):
         await successor.publish(events(txid, "f"))
     assert sorted(on.zookeeper.tree.children(ZNODES.cache)) == ["11", "20", "21", "22", "23"]
-    said = [each.getMessage() for each in caplog.records if "/11" in each.getMessage()]
-    assert len(said) == 2, "once for each process"
+    logged = [each.getMessage() for each in caplog.records if "/11" in each.getMessage()]
+    assert len(logged) == 2, "once for each process"
 
 
-async def test_a_new_nameservice_beside_others_is_told_once(
+async def test_a_new_nameservice_beside_others_is_logged_once(
     on: Fixture, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is taken all the same: it may be meant. The log lists those that there were."""

@@ -76,8 +76,8 @@ async def test_a_position_that_nothing_followed_yet_is_good(fake_cluster: FakeCl
         await anext(follow(fake_cluster, 14))
 
 
-async def test_a_modified_filter_is_told_of_before_its_next_events(fake_cluster: FakeCluster) -> None:
-    """At the last transaction of the old glob; from inside a record it has been told of already."""
+async def test_a_modified_filter_is_reported_before_its_next_events(fake_cluster: FakeCluster) -> None:
+    """At the last transaction of the old glob; from inside a record it was reported already."""
     before, after = FilterTerms("/joe/*", "joe"), FilterTerms("/ann/*", "ann")
     reported = FilterModified(11, "/joe/*", "joe", "/ann/*", "ann")
     assert (reported.txid, reported.events) == (11, ())

@@ -33,7 +33,7 @@ def main(name: str, first_seed: int, histories: int, steps: int, *, is_whole: bo
     begin()
     is_federated = variant.where == TWO_NAMESPACES
     channel = ChannelName(variant.where) if variant.where and not is_federated else None
-    told_of = tell_federated if is_federated else partial(tell, has_scenarios=True)
+    run_history = tell_federated if is_federated else partial(tell, has_scenarios=True)
     signal.signal(signal.SIGALRM, _give_up)
     others: Counter[str] = Counter()  # in how many histories something else was found
     reported, what = 0, None
@@ -41,15 +41,15 @@ def main(name: str, first_seed: int, histories: int, steps: int, *, is_whole: bo
         reported += 1
         signal.alarm(PATIENCE_S)
         try:
-            violations = told_of(first_seed + reported - 1, steps, channel=channel).violations
+            violations = run_history(first_seed + reported - 1, steps, channel=channel).violations
         except Exception as exc:  # noqa: BLE001 - a broken product may do anything
             violations = ()
             others[f"{type(exc).__name__} at {_place(exc)}"] += 1
         signal.alarm(0)
         others.update({each.guarantee for each in violations} - {variant.guarantee})
         what = next((each.what for each in violations if each.guarantee == variant.guarantee), None)
-    said = {"reported": reported, "others": others, "what": what}
-    print(json.dumps(said))  # noqa: T201 - read by the parent
+    summary = {"reported": reported, "others": others, "what": what}
+    print(json.dumps(summary))  # noqa: T201 - read by the parent
 
 
 def _give_up(_: int, __: FrameType | None) -> NoReturn:

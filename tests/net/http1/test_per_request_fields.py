@@ -116,7 +116,7 @@ def test_each_part_of_the_rule_is_needed(monkeypatch: pytest.MonkeyPatch, broken
 
 
 @pytest.mark.parametrize(
-    ("field", "said"),
+    ("field", "value"),
     [
         (b"X-Request-Id: 7b-1", "7b-1"),
         (b"x-request-id:\t7b \t", "7b"),
@@ -127,6 +127,6 @@ def test_each_part_of_the_rule_is_needed(monkeypatch: pytest.MonkeyPatch, broken
         (b"Accept: x-request-id: 1", ""),
     ],
 )
-def test_the_id_of_a_request_is_read_from_its_head(field: bytes, said: str) -> None:
+def test_the_id_of_a_request_is_read_from_its_head(field: bytes, value: str) -> None:
     """The first one, without blanks; "" if it has none."""
-    assert value_in(KNOWN[:-2] + field + b"\r\n\r\n", b"x-request-id") == said
+    assert value_in(KNOWN[:-2] + field + b"\r\n\r\n", b"x-request-id") == value

@@ -43,7 +43,7 @@ class _Newcomer:
         return self.is_costly
 
 
-async def test_each_turn_lets_a_few_in() -> None:
+async def test_each_iteration_lets_a_few_in() -> None:
     """The first ones at once; who comes later waits behind those who wait."""
     arrivals, row = Arrivals(), _Row()
     assert [arrivals.may_enter() for _ in range(PER_ITERATION + 1)] == [True] * PER_ITERATION + [False]
@@ -89,7 +89,7 @@ async def test_those_who_cost_little_by_then_take_no_place() -> None:
 
 
 async def test_who_has_probably_left_goes_on_when_no_other_waits() -> None:
-    """In the order in which they came, and a few in each turn as well."""
+    """In the order in which they came, and a few in each iteration as well."""
     arrivals, row = Arrivals(), _Row()
     for number in range(2 * PER_ITERATION + 2):
         arrivals.add(row.newcomer(number, is_closed=number < PER_ITERATION + 1))
@@ -105,7 +105,7 @@ async def test_who_has_probably_left_goes_on_when_no_other_waits() -> None:
     assert arrivals.may_enter()
 
 
-async def test_places_are_free_again_in_the_next_turn() -> None:
+async def test_places_are_free_again_in_the_next_iteration() -> None:
     """Also when none has waited."""
     arrivals = Arrivals()
     for _ in range(3):

@@ -85,7 +85,7 @@ async def test_a_slow_head_is_refused() -> None:
         assert h.handled == []
 
 
-async def test_a_slow_head_behind_a_request_is_given_its_turn_first() -> None:
+async def test_a_request_is_answered_before_a_slow_head_behind_it() -> None:
     """The request in progress gets its reply; then the part of a head behind it is refused in time."""
     async with house(head_timeout_s=0.2) as h, client_of(h) as client:
         client.send(SLOW)
@@ -161,7 +161,7 @@ async def test_a_request_that_can_never_be_whole_ends_the_connection() -> None:
         assert len(h.handled) == 1
 
 
-async def test_too_many_connections_are_told_so() -> None:
+async def test_too_many_connections_are_answered_with_503() -> None:
     """503 for those beyond the limit; the others go on, and places become free."""
     async with house(max_connections=2) as h:
         async with client_of(h) as one, client_of(h) as two:

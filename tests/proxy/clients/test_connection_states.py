@@ -103,7 +103,7 @@ class _EagerClient(DeafTransport):
         super().write(data)
 
 
-async def test_a_client_is_served_in_the_turn_of_its_reply() -> None:
+async def test_a_client_is_served_in_the_iteration_of_its_reply() -> None:
     """Were its connection busy until later, load would send every client the ordinary way."""
     transport = _EagerClient()
     served(transport)

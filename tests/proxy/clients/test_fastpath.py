@@ -341,14 +341,14 @@ def test_it_answers_what_was_remembered_last_and_is_good(steps: list[tuple[str, 
     """Whatever is done to it, within its bounds."""
     fixture = Fixture(max_bytes=20_000)
     twin: dict[bytes, bytes] = {}
-    for (what, number, size), turn in zip(steps, itertools.count()):
+    for (what, number, size), version in zip(steps, itertools.count()):
         path = f"/w/{number}"
         head = head_for(path)
         match what:
             case "remember":
                 fixture.bad.discard(head)
                 fixture.store.forget_status(path)
-                twin[head] = fixture.file(path, head, b"%d:" % turn + b"x" * size)
+                twin[head] = fixture.file(path, head, b"%d:" % version + b"x" * size)
             case "spoil":
                 fixture.bad.add(head)
             case "forget":

@@ -5,12 +5,12 @@ import asyncio
 from nncache.proxy.clients.paced_work import PacedWork
 
 
-async def _turn() -> None:
+async def _iteration() -> None:
     await asyncio.sleep(0)
 
 
-async def test_one_with_much_to_do_is_worked_on_over_some_turns() -> None:
-    """No turn does more than it may."""
+async def test_one_with_much_to_do_is_worked_on_over_some_iterations() -> None:
+    """No iteration does more than it may."""
     left, done = {"a": 25}, list[int]()
 
     def work(one: str, most: int) -> int:
@@ -18,18 +18,18 @@ async def test_one_with_much_to_do_is_worked_on_over_some_turns() -> None:
         done.append(part)
         left[one] -= part
         if left[one]:
-            turns.add(one)
+            paced.add(one)
         return part
 
-    turns = PacedWork(work, 10)
-    turns.add("a")
+    paced = PacedWork(work, 10)
+    paced.add("a")
     assert not done, "it waits for its turn"
     for seen in ([10], [10, 10], [10, 10, 5], [10, 10, 5]):
-        await _turn()
+        await _iteration()
         assert done == seen
 
 
-async def test_many_share_a_turn_in_their_order() -> None:
+async def test_many_share_an_iteration_in_their_order() -> None:
     """And one that is added twice is worked on once."""
     order = list[str]()
 
@@ -37,16 +37,16 @@ async def test_many_share_a_turn_in_their_order() -> None:
         order.append(one)
         return 4
 
-    turns = PacedWork(work, 10)
+    paced = PacedWork(work, 10)
     for one in ("a", "b", "a", "c", "d"):
-        turns.add(one)
-    await _turn()
+        paced.add(one)
+    await _iteration()
     assert order == ["a", "b", "c"]
-    await _turn()
+    await _iteration()
     assert order == ["a", "b", "c", "d"]
 
 
-async def test_what_comes_between_two_turns_goes_first() -> None:
+async def test_what_comes_between_two_iterations_goes_first() -> None:
     """A crowd does not stop another callback of the loop."""
     order = list[str]()
 
@@ -54,10 +54,10 @@ async def test_what_comes_between_two_turns_goes_first() -> None:
         order.append(one)
         return 10
 
-    turns = PacedWork(work, 10)
+    paced = PacedWork(work, 10)
     for one in ("a", "b"):
-        turns.add(one)
+        paced.add(one)
     asyncio.get_running_loop().call_soon(order.append, "other")
-    await _turn()
-    await _turn()
+    await _iteration()
+    await _iteration()
     assert order == ["a", "other", "b"]

@@ -70,8 +70,8 @@ def crowd(port: int, count: int) -> Iterator[list[socket.socket]]:
         ]
 
 
-async def by_turn(figure: Callable[[], int], end: int) -> list[int]:
-    """Return a figure as each turn of the loop finds it, until it has come so far; 0 is a turn without news."""
+async def per_iteration(figure: Callable[[], int], end: int) -> list[int]:
+    """Return a figure as each iteration of the loop finds it, until it has come so far; 0 is one without news."""
     seen = [figure()]
     async with asyncio.timeout(HANG_S):
         while seen[-1] != end:
@@ -84,7 +84,7 @@ async def test_one_connection_is_accepted_each_loop_iteration() -> None:
     """So those who are connected have their turns in between: what libuv does, and asyncio's own loop does not."""
     async with serving(hello) as server:
         with crowd(server.port, 100):
-            news = await by_turn(lambda: server.stats().connections_accepted, 100)
+            news = await per_iteration(lambda: server.stats().connections_accepted, 100)
             assert max(news) == 1
 
 
@@ -94,13 +94,13 @@ async def test_connections_left_by_a_busy_loop_are_accepted() -> None:
         with crowd(server.port, 300):
             async with asyncio.TaskGroup() as tasks:
                 running = tasks.create_task(server.catch_up())
-                turns = 0
+                iterations = 0
                 while server.stats().connections_accepted < 300:
                     await asyncio.sleep(0)
                     time.sleep(0.01)  # noqa: ASYNC251 - the loop is busy
-                    turns += 1
+                    iterations += 1
                 running.cancel()
-            assert turns < 150
+            assert iterations < 150
         port = server.port
         await server.stop()
         with pytest.raises(ConnectionRefusedError):
@@ -122,7 +122,7 @@ async def test_a_few_connections_are_closed_each_iteration(has_asked: bool) -> N
             await until(lambda: server.stats().connections_open == len(clients))
             for client in clients:
                 client.close()
-            news = await by_turn(lambda: server.stats().connections_open, 0)
+            news = await per_iteration(lambda: server.stats().connections_open, 0)
             assert max(news) <= ENDINGS_PER_ITERATION < len(clients) / 2
 
 

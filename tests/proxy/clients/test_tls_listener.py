@@ -88,7 +88,7 @@ async def test_a_client_is_served_over_tls(authority: Authority, version: ssl.TL
         await until(lambda: server.stats().connections_open == 0)
 
 
-async def test_what_is_no_handshake_is_counted_and_said(
+async def test_what_is_no_handshake_is_counted_and_logged(
     authority: Authority, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Plain HTTP on that port, as from a client whose URL begins with http://."""

@@ -11,7 +11,7 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.decide import outcomes
 from nncache.proxy.traffic import Result
 from nncache.proxy.upstream import pool
-from tests.proxy.direct_fixture import DirectScene, Held, direct, under_way
+from tests.proxy.direct_fixture import DirectProxy, Held, direct, under_way
 from tests.proxy.doubles import FILE, fails
 from tests.proxy.wire import RawClient, cuts, limits_of_tests, reset, says, until
 
@@ -93,17 +93,17 @@ async def test_others_may_join() -> None:
         assert s.is_quiet
 
 
-async def leaves(_: DirectScene, client: RawClient) -> None:
+async def leaves(_: DirectProxy, client: RawClient) -> None:
     """The client goes, and says so by a reset."""
     reset(client)
 
 
-async def sends_more(_: DirectScene, client: RawClient) -> None:
+async def sends_more(_: DirectProxy, client: RawClient) -> None:
     """The client does not wait for its reply."""
     client.send(OTHER)
 
 
-async def closes_half(_: DirectScene, client: RawClient) -> None:
+async def closes_half(_: DirectProxy, client: RawClient) -> None:
     """The client says that it sends nothing more."""
     client.writer.write_eof()
 
@@ -111,7 +111,7 @@ async def closes_half(_: DirectScene, client: RawClient) -> None:
 @pytest.mark.parametrize("does", [leaves, sends_more, closes_half])
 @pytest.mark.parametrize("waits_for_closed", [False, True])
 async def test_what_a_client_does_meanwhile_costs_no_other_the_answer(
-    does: Callable[[DirectScene, RawClient], Awaitable[None]], *, waits_for_closed: bool
+    does: Callable[[DirectProxy, RawClient], Awaitable[None]], *, waits_for_closed: bool
 ) -> None:
     """The NameNode is asked once, the reply is kept, and the call is counted once."""
     held = Held(IS_FILE if waits_for_closed else GONE)
@@ -160,7 +160,7 @@ async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pyte
         assert s.is_quiet
 
 
-async def test_a_namenode_that_stays_away_is_told_to_the_client() -> None:
+async def test_the_client_gets_an_error_for_a_namenode_that_stays_away() -> None:
     """As an error, which is counted."""
     async with direct(says(GONE), cuts, learns=OTHER, limits=limits_of_tests(failover_wait_s=0.01)) as (s, _):
         assert (await s.ask(ASK)).status == 502

@@ -16,7 +16,7 @@ from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.decide.existing_path import PathProbe
 from nncache.proxy.messages import Settle, WriteRight
 from tests.patience import HANG_S
-from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, caller, script, settled, turns
+from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, caller, let_tasks_run, script, settled
 from tests.proxy.write_fixture import fixture
 
 GLOBS = ("/*", "/*/*", "/*/*/*", "/*/*/*/*")
@@ -91,9 +91,9 @@ async def test_the_topmost_missing_ancestor_is_found() -> None:
     fixture.keep("/a/b/x")
     async with asyncio.TaskGroup() as group:
         surveying = group.create_task(fixture.probe("PUT", "/a/b/c?op=MKDIRS"))
-        await turns()
+        await let_tasks_run()
         fixture.namenode.existing.answer(result=False)
-        await turns()
+        await let_tasks_run()
         fixture.namenode.existing.answer(result=True)
     assert surveying.result() == ExistingPath(topmost_missing="/a/b")
 
@@ -320,7 +320,7 @@ async def test_missing_ancestors_stay_uncached_until_step_two() -> None:
     async with fixture() as s:
         writing = s.write("PUT", "/w/a/b/f?op=CREATE", ScriptedStreamer(script(settled(307, None))))
         for is_there in (False, True, False):  # the parent, then halfway to the root
-            await turns()
+            await let_tasks_run()
             s.namenode.existing.answer(result=is_there)
         await s.redirected(writing)
         for path in ("/w/a/b", "/w/a", "/w/a/other", "/w"):

@@ -24,11 +24,11 @@ from tests.proxy.doubles import (
     caller,
     ended,
     head_of,
+    let_tasks_run,
     make_cache,
     missing,
     plain_read,
     reply,
-    turns,
 )
 
 PATH = "/w/f"
@@ -57,9 +57,9 @@ class Fixture:
         assert isinstance(decision, Fetch)
         return self.flights.launch(decision.ticket, plain, head_of(path, user), credential)
 
-    async def landed(self, flight: Flight, said: object, closed: object = True) -> FlightResult:
+    async def landed(self, flight: Flight, answer: object, closed: object = True) -> FlightResult:
         """Have the NameNode reply, and answer so if it is asked whether the file is closed."""
-        await self.namenode.say(said, closed=closed)
+        await self.namenode.say(answer, closed=closed)
         landing = await flight.result()
         assert landing is not None
         return landing
@@ -108,10 +108,10 @@ async def test_the_first_client_need_not_wait_for_the_cache() -> None:
     """Its answer is there when the NameNode gave it, while isFileClosed is still being asked."""
     async with fixture() as s:
         flight = s.launch()
-        await turns()
+        await let_tasks_run()
         s.namenode.fetches.answer(reply(200, FILE, 100.0))
         assert isinstance(await flight.answer(), UpstreamReply)
-        await turns()
+        await let_tasks_run()
         assert (s.namenode.closed.waiting, s.concluded) == (1, 0)
         s.namenode.closed.answer(result=True)
         landing = await flight.result()
@@ -123,9 +123,9 @@ async def test_isfileclosed_goes_to_the_namenode_that_replied() -> None:
     """OpenFileUncached: another one's word would be about another state. It may be asked as the caller."""
     async with fixture() as s:
         s.launch("//w//f/")
-        await turns()
+        await let_tasks_run()
         s.namenode.fetches.answer(reply(200, FILE, 100.0, namenode=OTHER_NAMENODE))
-        await turns()
+        await let_tasks_run()
         assert s.namenode.closed.calls == [(OTHER_NAMENODE, PATH, RpcUser("alice"))]
         s.namenode.closed.answer(result=True)
 
@@ -177,7 +177,7 @@ async def test_a_silent_namenode_costs_the_entry_not_the_reply() -> None:
     """The question whether a file is closed has a deadline of its own."""
     async with fixture(query_timeout_s=0.01) as s:
         flight = s.launch()
-        await turns()
+        await let_tasks_run()
         s.namenode.fetches.answer(reply(200, FILE, 100.0))
         landing = await flight.result()
         assert isinstance(await flight.answer(), UpstreamReply)
@@ -227,9 +227,9 @@ async def test_a_flight_outlives_its_client() -> None:
         async with asyncio.TaskGroup() as clients:
             leaving = clients.create_task(flight.answer())
             staying = clients.create_task(flight.answer())
-            await turns()
+            await let_tasks_run()
             leaving.cancel()
-            await turns()
+            await let_tasks_run()
             s.namenode.fetches.answer(missing(PATH, 100.0))
         assert leaving.cancelled()
         assert isinstance(staying.result(), UpstreamReply)
@@ -248,10 +248,10 @@ async def test_a_cancelled_flight_is_concluded(moment: str) -> None:
             flights = Flights(tasks, cache, namenode.fetch, namenode, clock, query_timeout_s=5)
             launched.append(Fixture(clock, cache, namenode, flights).launch())
             if moment != "before its first step":
-                await turns()
+                await let_tasks_run()
             if moment == "in isFileClosed":
                 namenode.fetches.answer(reply(200, FILE, 100.0))
-                await turns()
+                await let_tasks_run()
             raise asyncio.CancelledError
 
     launched: list[Flight] = []

@@ -18,7 +18,7 @@ from tests.proxy.front_fixture import fixture
 
 
 @pytest.mark.parametrize(("path", "status"), [("/w/f", 200), ("/w", 200), ("/w/none", 404)])
-async def test_a_hit_says_what_the_namenode_said(path: str, status: int) -> None:
+async def test_a_hit_repeats_what_the_namenode_answered(path: str, status: int) -> None:
     """Status, body and the fields that carry meaning; framing, Date and cookies are the proxy's own affair."""
     async with fixture() as s:
         first = await s.status(path)

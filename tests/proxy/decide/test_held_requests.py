@@ -15,7 +15,7 @@ from nncache.proxy.decide.waits import LOOKS_PER_ITERATION, Group, WaitEnd, Wait
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
 from tests.patience import HANG_S
 from tests.proxy.decide.test_waiting import held, until
-from tests.proxy.doubles import FILE, fails, turns
+from tests.proxy.doubles import FILE, fails, let_tasks_run
 from tests.proxy.front_fixture import Fixture, fixture
 from tests.proxy.wire import RawClient, reset
 
@@ -84,7 +84,7 @@ async def test_a_wait_that_is_over_leaves_no_cycle() -> None:
         await held(s)
         client.writer.transport.abort()
         await held(s, 0)
-        await turns(3)  # the event loop lets go of what it has just called
+        await let_tasks_run(3)  # the event loop lets go of what it has just called
         assert left() == before
 
 
@@ -151,7 +151,7 @@ async def test_a_timeout_during_the_first_question_takes_its_reply(*, stops: boo
         assert len(s.namenode.fetched) == 1
 
 
-async def test_failtonamenode_a_stop_during_the_question_is_said() -> None:
+async def test_failtonamenode_a_stop_during_the_question_is_answered() -> None:
     """It cancels the question; the client is told to come again, and not that something is broken."""
     async with fixture() as s, s.client() as client:
         async with first_question(s, client, "/w/new"):
@@ -173,7 +173,7 @@ async def test_a_client_gone_during_the_question_leaves_nothing() -> None:
         await until(lambda: not len(s.cache.store.watches))
         assert not s.front_end.waits.waiting
         assert s.front_end.traffic.stats().of(Result.ABANDONED) == 1
-        await turns(3)  # the event loop lets go of what it has just called
+        await let_tasks_run(3)  # the event loop lets go of what it has just called
         assert left() == before, "its timer neither"
 
 
@@ -226,7 +226,7 @@ async def test_pipelined_requests_are_answered_after_a_wait() -> None:
         await held(s)
         client.send(get("/w"))
         client.send(get("/w/f"))
-        await turns(20)
+        await let_tasks_run(20)
         assert s.front_end.waits.waiting == 1
         s.appear("/w/new")
         replies = [await client.reply() for _ in range(3)]
@@ -282,7 +282,7 @@ async def test_a_client_that_is_gone_is_counted_once() -> None:
         reset(client)
         await held(s, 0)
         s.appear("/w/new")
-        await turns(20)
+        await let_tasks_run(20)
         assert len(s.namenode.fetched) == asked
         assert not len(s.cache.store.watches)
         assert s.front_end.traffic.stats().of(Result.ABANDONED) == 1
@@ -322,7 +322,7 @@ async def test_a_held_request_is_counted_once_and_timed_by_its_work() -> None:
         assert exchange.result in {Result.STORED, Result.HIT}
 
 
-async def test_a_crowd_is_answered_a_part_in_each_turn() -> None:
+async def test_a_crowd_is_answered_a_part_in_each_iteration() -> None:
     """Who waits for one path holds the loop for no longer than who waits for many."""
     crowd = 3 * LOOKS_PER_ITERATION
     async with fixture() as s:
@@ -331,7 +331,7 @@ async def test_a_crowd_is_answered_a_part_in_each_turn() -> None:
         s.appear("/w/new")
         left = [crowd]
         while left[-1]:
-            await turns(1)
+            await let_tasks_run(1)
             left.append(s.front_end.waits.waiting)
         assert max(before - after for before, after in pairwise(left)) <= LOOKS_PER_ITERATION
         assert {reply.status for reply in await asyncio.gather(*waiting)} == {200}
@@ -346,7 +346,7 @@ async def test_bounded_a_crowd_gets_no_stale_answer() -> None:
         await held(s, crowd)
         s.front_end.waits.stop()
         while s.front_end.waits.waiting == crowd:
-            await turns(1)
+            await let_tasks_run(1)
         assert s.front_end.waits.waiting, "some are still to be answered"
         s.clock.now += 100.0
         del s.namenode.statuses["/w/f"]

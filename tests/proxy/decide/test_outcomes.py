@@ -26,7 +26,7 @@ INVALID_TOKEN = (
 )
 
 
-def said(
+def outcome_for(
     code: int, body: bytes, credential: Credential | None = None, *, cookies: tuple[bytes, ...] = ()
 ) -> Outcome | None:
     """What a reply with these cookies, and no other, is to the cache."""
@@ -44,7 +44,7 @@ def of(code: int, body: bytes, cookies: tuple[bytes, ...] = ()) -> UpstreamReply
 def test_a_proof_lasts_as_long_as_its_credential(credential: Credential | None, proven: float) -> None:
     """By the NameNode's own clock; without a credential nothing ends."""
     gone, directory, link = (
-        said(code, body, credential)
+        outcome_for(code, body, credential)
         for code, body in ((404, render_missing(PATH)), (200, DIRECTORY), (200, SYMLINK))
     )
     assert isinstance(gone, Known)
@@ -57,7 +57,7 @@ def test_a_proof_lasts_as_long_as_its_credential(credential: Credential | None, 
 
 def test_a_file_is_asked_about_and_then_kept_if_it_is_closed() -> None:
     """OpenFileUncached, with what the reply proves in either case."""
-    assert said(200, FILE, CREDENTIAL) is None
+    assert outcome_for(200, FILE, CREDENTIAL) is None
     closed, is_open = (
         file_outcome(of(200, FILE), CREDENTIAL, is_closed=is_closed) for is_closed in (True, False)
     )
@@ -83,20 +83,20 @@ def test_a_file_whose_status_is_kept_need_not_be_asked_about() -> None:
 )
 def test_a_reply_that_sets_a_cookie_proves_no_credential(code: int, body: bytes) -> None:
     """Another credential may have been accepted in its place, or this one ends unless it is renewed."""
-    assert said(code, body, CREDENTIAL, cookies=(cookie(kind="simple"),)) == Failed()
+    assert outcome_for(code, body, CREDENTIAL, cookies=(cookie(kind="simple"),)) == Failed()
 
 
 def test_another_kind_of_cookie_is_an_unknown_credential() -> None:
     """Such as that of a server in front of the NameNode (JWT)."""
-    assert said(200, DIRECTORY, cookies=(cookie(kind="jwt"),)) == Failed()
-    assert isinstance(said(200, DIRECTORY, cookies=(cookie(kind="simple"),)), Known)
+    assert outcome_for(200, DIRECTORY, cookies=(cookie(kind="jwt"),)) == Failed()
+    assert isinstance(outcome_for(200, DIRECTORY, cookies=(cookie(kind="simple"),)), Known)
 
 
 @pytest.mark.parametrize(("code", "body"), [(401, b"<html>"), (403, INVALID_TOKEN)])
 def test_a_refused_credential_is_refused_everywhere(code: int, body: bytes) -> None:
     """Without one it says nothing about anybody's rights."""
-    assert said(code, body, CREDENTIAL) == Unauthenticated(100.0)
-    assert said(code, body) == Failed()
+    assert outcome_for(code, body, CREDENTIAL) == Unauthenticated(100.0)
+    assert outcome_for(code, body) == Failed()
 
 
 @pytest.mark.parametrize("credential", [None, CREDENTIAL])
@@ -118,8 +118,8 @@ def test_what_says_nothing_of_the_path_is_a_failure(
     code: int, body: bytes, credential: Credential | None
 ) -> None:
     """Only a 200 or a `FileNotFoundException` of the active NameNode, in its own words, says something."""
-    assert said(code, body, credential) == Failed()
-    assert said(403, DENIED, credential) == Denied(), "a caller may be refused with any credential"
+    assert outcome_for(code, body, credential) == Failed()
+    assert outcome_for(403, DENIED, credential) == Denied(), "a caller may be refused with any credential"
 
 
 def test_only_the_root_is_kept_though_it_is_snapshottable() -> None:
@@ -128,4 +128,4 @@ def test_only_the_root_is_kept_though_it_is_snapshottable() -> None:
     assert json.loads(body)["FileStatus"]["snapshotEnabled"]
     for root in ("/", "", "//"):
         assert isinstance(outcome_of(of(200, body), root, None, unchanged=None), Known)
-    assert isinstance(said(200, body), OpenFile)
+    assert isinstance(outcome_for(200, body), OpenFile)

@@ -18,11 +18,11 @@ from tests.proxy.doubles import (
     FakeClock,
     HeldNameNode,
     ManualSignal,
+    let_tasks_run,
     make_cache,
     missing,
     read_of,
     reply,
-    turns,
 )
 
 PATH = "/w/f"
@@ -69,7 +69,7 @@ async def test_a_client_is_delayed_no_longer_than_join_wait() -> None:
     """A NameNode slow to say whether the file is closed delays the reply by `join_wait_s` at most."""
     async with fixture(join_wait_s=0.01) as s:
         asked = s.ask()
-        await turns()
+        await let_tasks_run()
         s.namenode.fetches.answer(reply(200, FILE, s.clock()))
         answer = await asked
         assert isinstance(answer, FromNameNode)
@@ -96,9 +96,9 @@ async def test_a_file_is_shared_only_if_known_to_be_closed(herd: int) -> None:
         await s.namenode.say(reply(200, FILE, s.clock()))
         await first
         asked = [s.ask(PATH, "bob") for _ in range(herd)]
-        await turns()
+        await let_tasks_run()
         s.namenode.fetches.answer(reply(200, FILE, s.clock()))
-        await turns()
+        await let_tasks_run()
         assert s.namenode.closed.waiting == (herd > 1)
         if herd > 1:
             s.namenode.closed.answer(result=True)
@@ -119,7 +119,7 @@ async def test_a_herd_of_many_callers_with_grants_costs_one_call() -> None:
         s.clock.now += 0.1
         herd = [s.ask(PATH, user) for user in users]
         await s.namenode.say(reply(200, FILE, s.clock.now))
-        await turns()
+        await let_tasks_run()
         assert s.signal.waiting == HERD - 1
         assert s.signal.probes > 0
         s.clock.now += 0.01
@@ -136,10 +136,10 @@ async def test_a_cover_that_is_too_early_is_waited_over() -> None:
         await s.fill(PATH, "alice")
         await s.fill("/w/other", "bob")
         asked = s.ask(PATH, "bob")
-        await turns()
+        await let_tasks_run()
         s.cache.cover(s.clock.now - 0.5, 101)
         s.signal.moved()
-        await turns()
+        await let_tasks_run()
         assert not asked.done()
         s.cache.cover(s.clock.now, 101)
         s.signal.moved()
@@ -152,7 +152,7 @@ async def test_who_waits_in_vain_asks() -> None:
         await s.fill(PATH, "alice")
         await s.fill("/w/other", "bob")
         asked = s.ask(PATH, "bob")
-        await turns()
+        await let_tasks_run()
         s.signal.moved(covered=False)
         await s.namenode.say(missing(PATH, s.clock()))
         answer = await asked
@@ -165,7 +165,7 @@ async def test_others_do_not_wait_for_a_long_flight() -> None:
     async with fixture(join_wait_s=0.02) as s:
         await s.fill("/w/other", "bob")
         slow = s.ask(PATH, "alice")
-        await turns()
+        await let_tasks_run()
         other = s.ask(PATH, "bob")
         await s.namenode.fetches.reached(2)
         s.namenode.fetches.answer(missing(PATH, s.clock()))
@@ -179,7 +179,7 @@ async def test_those_who_joined_in_vain_ask_at_once_and_side_by_side(end: str) -
     """ProvenGrant, NoLateFill: nobody is handed a refusal, a failure or a reply that a change has overtaken."""
     async with fixture() as s:
         herd = [s.ask() for _ in range(5)]
-        await turns()
+        await let_tasks_run()
         match end:
             case "denied":
                 s.namenode.fetches.answer(reply(403, DENIED, s.clock()))
@@ -188,7 +188,7 @@ async def test_those_who_joined_in_vain_ask_at_once_and_side_by_side(end: str) -
             case _:
                 s.cache.apply(Touched(PATH), s.clock(), 101)
                 s.namenode.fetches.answer(missing(PATH, s.clock()))
-        await turns()
+        await let_tasks_run()
         assert s.namenode.fetches.waiting == 4
         for _ in range(4):
             s.namenode.fetches.answer(missing(PATH, s.clock()))
@@ -202,9 +202,9 @@ async def test_those_who_wait_leave_nothing_behind() -> None:
     async with fixture() as s:
         await s.fill("/w/other", "bob")
         first = s.ask()
-        await turns()
+        await let_tasks_run()
         leaving = [s.ask(), s.ask(PATH, "bob")]
-        await turns()
+        await let_tasks_run()
         for client in leaving:
             client.cancel()
         await s.namenode.say(missing(PATH, s.clock()))
@@ -217,7 +217,7 @@ async def test_nobody_waits_with_a_patience_of_zero() -> None:
         await s.fill(PATH, "alice")
         await s.fill("/w/other", "bob")
         asked = s.ask(PATH, "bob")
-        await turns()
+        await let_tasks_run()
         assert s.signal.waiting == 0
         s.namenode.fetches.answer(missing(PATH, s.clock()))
         assert isinstance(await asked, FromNameNode)

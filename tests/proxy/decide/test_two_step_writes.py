@@ -11,7 +11,7 @@ from nncache.hadoop.change import AccessChanged, Footprint, Vanished
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.messages import RequestHead, WriteRight
-from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, fails, script, settled, turns
+from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, fails, let_tasks_run, script, settled
 from tests.proxy.write_fixture import Fixture, fixture
 
 CREATE = "/w/f?op=CREATE&user.name=carol"
@@ -77,7 +77,7 @@ async def test_both_forms_are_covered_where_the_client_chooses() -> None:
         for _ in range(2):
             await s.namenode.txids.reached(1)
             s.namenode.txids.answer(500)
-            await turns()
+            await let_tasks_run()
         await writing
         assert in_window(s, FORM_C)
         assert in_window(s, FORM_D)
@@ -123,13 +123,13 @@ async def test_a_right_that_comes_later_opens_the_window(right: WriteRight) -> N
         await s.write("PUT", CREATE, redirect())
         s.namenode.rights["/w"] = right
         s.cache.apply(AccessChanged("/w/other"), s.clock(), 60)
-        await turns()
+        await let_tasks_run()
         assert len(s.namenode.right_questions) == 1
         s.cache.apply(AccessChanged("/w"), s.clock(), 61)
-        await turns()
+        await let_tasks_run()
         assert in_window(s, "/w/f") is (right is WriteRight.GRANTED)
         s.cache.apply(AccessChanged("/w"), s.clock(), 62)
-        await turns()
+        await let_tasks_run()
         assert in_window(s, "/w/f") is (right is WriteRight.GRANTED)
 
 
@@ -206,7 +206,7 @@ async def test_a_call_that_may_grant_is_answered_once_known(
             monkeypatch.setattr(s.cache, "apply", fail_once)
         giving = s.write("PUT", "/w?op=SETPERMISSION&permission=777&user.name=alice", done)
         await asked.wait()
-        await turns()
+        await let_tasks_run()
         assert not giving.done()
         answer.set()
         await giving
@@ -234,12 +234,12 @@ async def test_a_right_during_the_event_wait_opens_the_window() -> None:
         s.clock.now += 0.1
         writing = s.write("POST", "/w/f?op=APPEND&user.name=carol", redirect())
         while not s.signal.waiting:
-            await turns()
+            await let_tasks_run()
         s.namenode.rights["/w/f"] = WriteRight.GRANTED
         s.cache.apply(AccessChanged("/w/f"), s.clock(), 60)
         await s.cover()
         await writing
-        await turns()
+        await let_tasks_run()
         assert in_window(s, "/w/f")
 
 
@@ -250,7 +250,7 @@ async def test_a_fault_of_ours_in_asking_again_has_all_forwarded_once() -> None:
         await s.write("PUT", CREATE, redirect())
         s.cache.answer_recheck = fails  # type: ignore[method-assign]  # a cache with a fault
         s.cache.apply(AccessChanged("/w"), s.clock(), 60)
-        await turns()
+        await let_tasks_run()
         assert s.writes.errors == 1
         assert s.cache.windows.is_full(s.clock())
 
@@ -263,7 +263,7 @@ async def test_a_directory_may_go_before_the_second_step() -> None:
         assert not in_window(s, "/w/f")
         s.namenode.directories.clear()
         s.cache.apply(Vanished("/w/f"), s.clock(), 60)
-        await turns()
+        await let_tasks_run()
         assert in_window(s, "/w/f")
 
 
@@ -292,7 +292,7 @@ async def test_a_window_over_what_was_not_known_is_narrowed(monkeypatch: pytest.
         assert in_window(s, "/w/other")  # all that may be missing is taken to be
         s.namenode.rights["/w/a/b"] = WriteRight.GRANTED  # it answers now
         while in_window(s, "/w/other"):
-            await turns()
+            await let_tasks_run()
         assert in_window(s, "/w/a/b/f")
         assert not in_window(s, "/w/a/c")
 
@@ -315,7 +315,7 @@ async def test_a_window_over_a_directory_ends() -> None:
         namenode.txids.answer(500)
         await writing
         while in_window(s, "/w/f"):
-            await turns()
+            await let_tasks_run()
 
 
 async def test_what_is_asked_again_ends_with_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:

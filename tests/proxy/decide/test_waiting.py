@@ -12,7 +12,7 @@ from nncache.proxy.decide.waits import WaitEnd
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from tests.patience import HANG_S
-from tests.proxy.doubles import DIRECTORY, FILE, fails, turns
+from tests.proxy.doubles import DIRECTORY, FILE, fails, let_tasks_run
 from tests.proxy.front_fixture import Fixture, fixture
 from tests.proxy.wire import RawReply
 
@@ -23,7 +23,7 @@ async def until(condition: Callable[[], bool]) -> None:
     """Wait for it, turn by turn of the loop."""
     async with asyncio.timeout(HANG_S):
         while not condition():
-            await turns(1)
+            await let_tasks_run(1)
 
 
 async def held(s: Fixture, waiters: int = 1) -> None:
@@ -170,11 +170,11 @@ async def test_a_change_of_rights_through_the_proxy_costs_one_question() -> None
         before = len(s.namenode.fetched)
         changed = "/webhdfs/v1/w?op=SETPERMISSION&permission=700&user.name=alice"
         assert (await s.ask(changed, "Content-Length: 0", method="PUT")).status == 200
-        await turns(50)
+        await let_tasks_run(50)
         assert len(s.namenode.fetched) == before, "the call leaves it to its event"
         s.cache.apply(AccessChanged("/w"), s.clock.now, 101)
         await until(lambda: len(s.namenode.fetched) > before)
-        await turns(50)
+        await let_tasks_run(50)
         s.front_end.waits.stop()
         assert (await waiting).status == 404
         assert len(s.namenode.fetched) == before + 1

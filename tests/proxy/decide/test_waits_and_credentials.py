@@ -210,7 +210,7 @@ async def test_a_client_that_leaves_is_counted_once() -> None:
         assert d.ended == {WaitEnd.ABANDONED: 1}
 
 
-async def test_a_crowd_whose_key_is_retired_is_refused_in_turns() -> None:
+async def test_a_crowd_whose_key_is_retired_is_refused_part_by_part() -> None:
     """Each of them is, and nothing is left of them."""
     async with door() as d:
         waiting = [d.by_cookie("/w/none", WAITS, key=OLD_KEY) for _ in range(150)]

@@ -25,9 +25,9 @@ from tests.proxy.doubles import (
     caller,
     ended,
     fails,
+    let_tasks_run,
     script,
     settled,
-    turns,
 )
 from tests.proxy.write_fixture import fixture
 
@@ -50,17 +50,17 @@ async def test_the_write_is_forgotten_before_the_answer_goes_out() -> None:
 
 
 @pytest.mark.parametrize("outcome", [None, settled(500)])
-async def test_an_unknown_outcome_is_told_by_the_events(outcome: SettledReply | None) -> None:
+async def test_an_unknown_outcome_waits_for_the_events(outcome: SettledReply | None) -> None:
     """OwnWrites: the answer waits until all that is acknowledged by now has been applied; nothing else is forgotten."""
     async with fixture() as s:
         s.fill("/w/f", "/w/g")
         s.clock.now += 0.1
         writing = s.write("PUT", "/w/f?op=SETPERMISSION", ScriptedStreamer(script(outcome)))
-        await turns()
+        await let_tasks_run()
         assert s.signal.probes == 1
         s.cache.cover(s.clock() - 0.05, 101)
         s.signal.moved()  # of a moment before the answer: not enough
-        await turns()
+        await let_tasks_run()
         assert not writing.done()
         await s.cover()
         await writing
@@ -96,10 +96,10 @@ async def test_what_no_event_tells_in_time_is_not_served() -> None:
         s.fill("/w/f")
         s.clock.now += 0.1
         writing = s.write("DELETE", "/w/f?op=DELETE", ScriptedStreamer(script(None)))
-        await turns()
+        await let_tasks_run()
         s.clock.now += 2.9
         s.signal.moved(covered=False)
-        await turns()
+        await let_tasks_run()
         assert not writing.done()
         s.clock.now += 0.2
         s.signal.moved(covered=False)
@@ -119,7 +119,7 @@ async def test_what_no_event_tells_in_time_is_not_served() -> None:
         "/w/d?op=RENAME&destination=//w/w/e",
     ],
 )
-async def test_an_odd_call_that_is_done_is_told_by_the_events(target: str) -> None:
+async def test_an_odd_call_that_is_done_waits_for_the_events(target: str) -> None:
     """OwnWrites without costing the others anything: what such a call has changed, only the events name."""
     async with fixture() as s:
         s.fill("/w", "/w/f", "/w/g")
@@ -181,13 +181,13 @@ async def test_missing_ancestors_are_asked_for_before_the_call_is_sent() -> None
         s.fill("/w/a", "/w/a/b")
         streamer = ScriptedStreamer(script(settled(200)))
         writing = s.write("PUT", "/w/a/b/c?op=MKDIRS", streamer)
-        await turns()
+        await let_tasks_run()
         assert not streamer.heads
         assert s.namenode.existing.calls == [("/w/a/b",)]
         s.namenode.existing.answer(result=False)
-        await turns()
+        await let_tasks_run()
         s.namenode.existing.answer(result=False)
-        await turns()
+        await let_tasks_run()
         s.namenode.existing.answer(result=True)
         await writing
         assert [path for (path,) in s.namenode.existing.calls] == ["/w/a/b", "/w/a", "/w"]
@@ -198,13 +198,13 @@ async def test_missing_ancestors_are_asked_for_before_the_call_is_sent() -> None
 @pytest.mark.parametrize(
     "error", [RpcUnavailableError("cut", is_sent=True), OSError("no route"), RuntimeError("bug")]
 )
-async def test_what_could_not_be_asked_is_told_by_the_events(error: Exception) -> None:
+async def test_a_write_after_a_failed_question_waits_for_the_events(error: Exception) -> None:
     """FailToNameNode and OwnWrites at once: the write goes out, and its answer waits; nothing doubtful is forgotten."""
     async with fixture() as s:
         s.fill("/w/a", "/w/a/other")
         streamer = ScriptedStreamer(script(settled(200)))
         writing = s.write("PUT", "/w/a/b/c?op=MKDIRS", streamer)
-        await turns()
+        await let_tasks_run()
         s.namenode.existing.answer(error)
         s.clock.now += 0.1
         await s.cover()
@@ -219,7 +219,7 @@ async def test_a_raw_path_counts_as_its_own() -> None:
     async with fixture() as s:
         s.fill("/w/a", "/w/a/b")
         writing = s.write("PUT", "/.reserved/raw/w/a/b?op=MKDIRS", ScriptedStreamer(script(settled(200))))
-        await turns()
+        await let_tasks_run()
         s.namenode.existing.answer(result=True)
         await writing
         assert s.namenode.existing.calls == [("/w/a",)]
@@ -234,7 +234,7 @@ async def test_the_redirecting_namenode_is_asked_for_its_txid() -> None:
     async with fixture() as s:
         reply = settled(307, None, namenode=OTHER_NAMENODE)
         writing = s.write("POST", "/w/f?op=APPEND", ScriptedStreamer(script(reply)))
-        await turns()
+        await let_tasks_run()
         assert s.namenode.txids.calls == [(OTHER_NAMENODE,)]
         s.namenode.txids.answer(500)
         await writing
@@ -245,7 +245,7 @@ async def test_without_a_transaction_id_the_window_ends_by_time_only(error: Exce
     """FailToNameNode: the redirect goes out all the same."""
     async with fixture() as s:
         writing = s.write("POST", "/w/f?op=APPEND", ScriptedStreamer(script(settled(307, None))))
-        await turns()
+        await let_tasks_run()
         s.namenode.txids.answer(error)
         await writing
         assert s.cache.explain("/w/f", s.clock()).in_two_step_write
@@ -258,9 +258,9 @@ async def test_a_window_opens_even_if_the_client_leaves() -> None:
     """Cancelled while the transaction id is asked: the redirect may have been guessed, the window is there."""
     async with fixture() as s:
         client = s.write("POST", "/w/f?op=APPEND", ScriptedStreamer(script(settled(307, None))))
-        await turns()
+        await let_tasks_run()
         client.cancel()
-        await turns()
+        await let_tasks_run()
         assert client.cancelled()
         assert s.cache.explain("/w/f", s.clock()).in_two_step_write
 
@@ -313,11 +313,11 @@ async def test_no_fault_of_the_cache_stops_a_write(method: str, monkeypatch: pyt
         monkeypatch.setattr(s.cache, method, fails)
         streamer = ScriptedStreamer(script(settled(307, None)))
         writing = s.write("PUT", "/w/f?op=CREATE", streamer)
-        await turns()
+        await let_tasks_run()
         for held, result in ((s.namenode.existing, True), (s.namenode.txids, 500)):
             if held.waiting:
                 held.answer(result)
-                await turns()
+                await let_tasks_run()
         await writing
         assert streamer.heads
         assert not s.is_hit("/w/f")

@@ -9,7 +9,7 @@ import pytest
 from nncache.proxy.upstream import pool
 from nncache.proxy.upstream.pool import Permits
 from tests.patience import HANG_S
-from tests.proxy.doubles import turns
+from tests.proxy.doubles import let_tasks_run
 from tests.proxy.wire import (
     CREATE,
     GET,
@@ -49,11 +49,11 @@ async def test_those_who_wait_are_served_holder_by_holder() -> None:
         assert s.permits.take("a")
         for holder in ("a", "a", "a", "b", "c", "b"):
             s.come(holder)
-        await turns()
+        await let_tasks_run()
         assert (s.permits.waiting, s.permits.fewest_held()) == (6, 0)
         for holder in ("a", "a", "b", "c", "a", "b"):
             s.permits.give_back(holder)
-            await turns()
+            await let_tasks_run()
         assert s.served == ["a", "b", "c", "a", "b", "a"]
         s.permits.give_back("a")
         assert (s.permits.in_use, s.permits.waiting, s.permits.fewest_held()) == (0, 0, None)
@@ -65,15 +65,15 @@ async def test_who_has_their_share_waits_while_others_do_not() -> None:
         s = Fixture(8, tasks)
         assert [s.permits.take("greedy") for _ in range(8)] == [True] * 7 + [False]
         s.come("greedy")
-        await turns()
+        await let_tasks_run()
         assert s.permits.held("greedy") == 7
         assert s.permits.fewest_held() == 7
         assert s.permits.take("modest")
         s.permits.give_back("modest")
-        await turns()
+        await let_tasks_run()
         assert s.served == []
         s.permits.give_back("greedy")
-        await turns()
+        await let_tasks_run()
         assert s.served == ["greedy"]
 
 
@@ -84,10 +84,10 @@ async def test_nobody_overtakes_their_own_calls_that_wait() -> None:
         for _ in range(7):
             s.permits.take("a")
         s.come("a")
-        await turns()
+        await let_tasks_run()
         s.permits.give_back("a")
         assert not s.permits.take("a")
-        await turns()
+        await let_tasks_run()
         assert s.served == ["a"]
 
 
@@ -97,13 +97,13 @@ async def test_who_leaves_takes_no_permit_along() -> None:
         s = Fixture(1, tasks)
         assert s.permits.take("a")
         one, two, three = s.come("a"), s.come("a"), s.come("b")
-        await turns()
+        await let_tasks_run()
         one.cancel()
-        await turns()
+        await let_tasks_run()
         assert s.permits.waiting == 2
         s.permits.give_back("a")
         two.cancel()  # it has the permit, and does not know it yet
-        await turns()
+        await let_tasks_run()
         assert s.served == ["b"]
         s.permits.give_back("b")
         assert (s.permits.in_use, s.permits.waiting) == (0, 0)
@@ -116,11 +116,11 @@ async def test_a_cancelled_waiter_does_not_lose_a_permit() -> None:
         s = Fixture(1, tasks)
         assert s.permits.take("a")
         alone, first, _ = s.come("b"), s.come("c"), s.come("c")
-        await turns()
+        await let_tasks_run()
         alone.cancel()
         first.cancel()
         s.permits.give_back("a")  # before the two know that they have left
-        await turns()
+        await let_tasks_run()
         assert s.served == ["c"]
         s.permits.give_back("c")
         assert (s.permits.in_use, s.permits.waiting, s.permits.fewest_held()) == (0, 0, None)

@@ -206,7 +206,7 @@ async def test_a_superuser_needs_no_caller() -> None:
     assert await fixture.ask(None) == ["nncache"]
 
 
-async def test_what_the_service_may_not_know_the_caller_is_told() -> None:
+async def test_a_question_refused_to_the_service_is_asked_as_the_caller() -> None:
     """And the service is not tried in vain again for some minutes, whoever asks."""
     fixture = Fixture(nncache=DENIED)
     assert await fixture.ask() == ["nncache", "alice"]
@@ -335,7 +335,7 @@ async def test_who_may_not_act_for_others_is_not_let_in(cluster: Cluster, hdfs_d
             await queries.is_file_closed(namenode, f"{private}/f", impostor)
 
 
-async def test_the_last_transaction_is_told_to_who_is_no_superuser(
+async def test_the_last_transaction_is_known_without_a_superuser(
     cluster: Cluster, hdfs_directory: str
 ) -> None:
     """OwnWrites: no two-step window ends at an event from before it, since that has a smaller number."""

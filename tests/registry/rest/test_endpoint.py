@@ -29,7 +29,7 @@ from nncache.registry.rest.fair_limiter import OF_ONE
 from nncache.registry.rest.request import RegistryRequest
 from nncache.registry.rest.waits import RegistryPage
 from tests.patience import HANG_S
-from tests.proxy.doubles import FakeClock, turns
+from tests.proxy.doubles import FakeClock, let_tasks_run
 from tests.proxy.wire import RawClient, RawReply, ask, serving, until
 from tests.registry.rest.test_waits import Pages
 
@@ -185,7 +185,7 @@ async def test_few_subtrees_are_read_at_the_same_time() -> None:
             assert len(s.pages.read) == 1
             one = tasks.create_task(s.ask("/a"))
             while len(s.pages.read) < 2:
-                await turns(1)
+                await let_tasks_run(1)
             s.pages.is_open.set()
         assert [task.result().status for task in (*held, one)] == [200] * (OF_ONE + 1)
         assert (await s.ask("/a?recursive")).status == 200
@@ -194,7 +194,7 @@ async def test_few_subtrees_are_read_at_the_same_time() -> None:
 async def until_held(s: Fixture, count: int = 1) -> None:
     """Wait until so many are held, and the registry is followed."""
     while s.endpoint.stats().waiters != count or not s.pages.followers:
-        await turns(1)
+        await let_tasks_run(1)
 
 
 async def test_a_request_is_held_until_its_tag_would_differ() -> None:
@@ -238,7 +238,7 @@ async def test_a_registry_that_cannot_be_followed_holds_none(
         assert "no requests about the registry are held for 0.01 s: an ACL refuses it" in caplog.text
         s.pages.cannot_be_followed.clear()
         while s.pages.follows < 2 or not s.pages.followers:
-            await turns(1)
+            await let_tasks_run(1)
 
 
 async def test_the_registry_is_followed_while_requests_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +255,7 @@ async def test_the_registry_is_followed_while_requests_wait(monkeypatch: pytest.
             assert (await held).body == b"other"
             s.pages.special = None
             while s.pages.followers:
-                await turns(1)
+                await let_tasks_run(1)
 
 
 async def test_a_page_of_another_kind_has_its_own_fields() -> None:

@@ -12,13 +12,13 @@ class Questions:
     """Questions that are answered when the test says so."""
 
     def __init__(self) -> None:
-        self.turns = FairLimiter()
+        self.limiter = FairLimiter()
         self.begun: list[str] = []
         self.may_end = asyncio.Event()
 
     async def ask(self, holder: str) -> None:
         """Ask one."""
-        async with self.turns.slot(holder):
+        async with self.limiter.slot(holder):
             self.begun.append(holder)
             await self.may_end.wait()
 

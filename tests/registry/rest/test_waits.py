@@ -22,7 +22,7 @@ from nncache.registry.rest.waits import (
     RegistryWaits,
 )
 from tests.patience import HANG_S
-from tests.proxy.doubles import turns
+from tests.proxy.doubles import let_tasks_run
 
 LONG_S = 1_000
 OLD = b"1"
@@ -84,7 +84,7 @@ class Fixture:
         task = self.tasks.create_task(self._answer(registry_request, want, holder, client))
         async with asyncio.timeout(HANG_S):
             while not task.done() and self.waits.held.waiting == before:
-                await turns(1)
+                await let_tasks_run(1)
         return task
 
     async def _answer(
@@ -103,7 +103,7 @@ class Fixture:
 
     async def waits_on(self, *tasks: asyncio.Task[Waited[Outcome]]) -> bool:
         """Whether none of these is answered, however long they have."""
-        await turns(20)
+        await let_tasks_run(20)
         return not any(task.done() for task in tasks)
 
 
@@ -163,7 +163,7 @@ async def test_at_the_end_of_the_time_it_is_read_once_more() -> None:
         s.pages.is_open.clear()
         untold = s.tasks.create_task(s.answered(replace(KNOWS_OLD, wait_s=1)))
         while not s.pages.read:
-            await turns(1)
+            await let_tasks_run(1)
         s.pages.pages["/a"] = b"2"
         s.pages.is_open.set()
         assert body_of(await untold) == b"2"
@@ -187,7 +187,7 @@ async def test_what_was_read_before_a_change_is_not_taken_after_it() -> None:
         s.pages.is_open.clear()
         s.waits.invalidated("/a")
         while len(s.pages.read) < 2:
-            await turns(1)
+            await let_tasks_run(1)
         s.pages.pages["/a"] = b"2"
         s.waits.invalidated("/a")
         s.pages.is_open.set()
@@ -201,7 +201,7 @@ async def test_a_change_beside_the_first_reading_is_not_missed() -> None:
         s.pages.is_open.clear()
         held = s.tasks.create_task(s.answered(KNOWS_OLD))
         while not s.pages.read:
-            await turns(1)
+            await let_tasks_run(1)
         s.pages.pages["/a"] = b"2"
         s.waits.invalidated("/a")
         s.pages.is_open.set()
@@ -236,7 +236,7 @@ async def test_only_what_can_concern_it_makes_it_look(
         for number, each in enumerate((*concerned, None), 1):
             s.waits.invalidated(each)
             while len(s.pages.read) < number:
-                await turns(1)
+                await let_tasks_run(1)
         assert await s.waits_on(held)
 
 
@@ -255,7 +255,7 @@ async def test_what_is_not_there_can_be_waited_for() -> None:
         assert isinstance((await gone).answer, EntryNotFoundError)
 
 
-async def test_a_zookeeper_that_is_lost_is_said() -> None:
+async def test_a_lost_zookeeper_is_answered() -> None:
     """To all who wait, and not at the end of their time."""
     async with fixture() as s:
         held = [await s.hold(), await s.hold("/a?recursive"), await s.hold("/new", Conditions(None, LONG_S))]
@@ -265,7 +265,7 @@ async def test_a_zookeeper_that_is_lost_is_said() -> None:
 
 
 @pytest.mark.parametrize("is_for_good", [False, True])
-async def test_all_are_answered_when_nothing_is_told_any_more(*, is_for_good: bool) -> None:
+async def test_all_are_answered_when_changes_are_not_followed_any_more(*, is_for_good: bool) -> None:
     """With what is there, and without a word of the wait; a stop is for good."""
     async with fixture() as s:
         held = [await s.hold(), await s.hold("/a?recursive")]
@@ -350,12 +350,12 @@ async def test_a_change_asks_no_group_that_it_cannot_concern() -> None:
         assert s.pages.read == []
 
 
-async def test_changes_need_not_be_told_while_no_request_waits() -> None:
+async def test_changes_need_not_be_followed_while_no_request_waits() -> None:
     """The registry is not followed for ever because of one request."""
     async with fixture() as s:
         held = await s.hold()
         unused = s.tasks.create_task(s.waits.unused_for(0.0))
-        await turns(20)
+        await let_tasks_run(20)
         assert not unused.done()
         assert s.waits.is_wanted.is_set()
         s.pages.pages["/a"] = b"2"
@@ -378,7 +378,7 @@ async def test_of_subtrees_one_is_read_at_a_time() -> None:
         assert len(s.pages.read) == 1
         s.pages.is_open.set()
         while len(s.pages.read) < 3:
-            await turns(1)  # after a rest
+            await let_tasks_run(1)  # after a rest
 
 
 async def test_a_client_that_leaves_is_not_answered() -> None:

@@ -67,7 +67,7 @@ class JournalNode:
         return None if since <= self.last_txid else []
 
 
-class World:
+class JournalSimulation:
     """JournalNodes, the active NameNode, and one reader whose conclusions are checked."""
 
     def __init__(self, seed: int, new_quorum: NewQuorum = JournalQuorum, nodes: int = 3) -> None:
