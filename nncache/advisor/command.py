@@ -48,8 +48,8 @@ class Found:
     unknown_share: float
 
 
-def carry_out(order: Order, stage: Callable[[str], None]) -> Found:
-    """Run all stages and write the report.
+def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
+    """Take all steps and write the report.
 
     Raises:
         AdvisorError: there is nothing to work with, or the report could not be written.
@@ -63,7 +63,7 @@ def carry_out(order: Order, stage: Callable[[str], None]) -> Found:
         if order.generate is not None:
             spec = Spec(order.generate, parts=max(4, spark.sparkContext.defaultParallelism))
             log = order.out / "generated"
-            stage(f"generate about {spec.lines:,} lines")
+            announce(f"generate about {spec.lines:,} lines")
             shutil.rmtree(log, ignore_errors=True)
             generated_lines(spark, spec).write.text(str(log), compression="gzip")
             truths, inputs = generated_truth(spark, spec), (str(log),)
@@ -77,7 +77,7 @@ def carry_out(order: Order, stage: Callable[[str], None]) -> Found:
             most=order.most,
             limits=order.limits,
         )
-        advice = advise(spark, question, stage)
+        advice = advise(spark, question, announce)
     advice = replace(advice, filters=outputs.named(advice.filters))
     shown = advice if order.key is None else outputs.Pseudonyms(order.key).advice(advice)
     write_report(order.out, shown, order.zone, with_filters=order.key is None)

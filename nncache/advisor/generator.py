@@ -301,11 +301,11 @@ def _line(  # noqa: PLR0913 - one for each field
     context: str = "",
 ) -> str:
     second, ms = divmod(int(at * 1000), 1000)
-    said = f"\tcallerContext={context}" if context else ""
+    suffix = f"\tcallerContext={context}" if context else ""
     return (
         f"{_second(second)},{ms:03} INFO FSNamesystem.audit: "
         f"allowed={'true' if is_allowed else 'false'}\tugi={user} (auth:SIMPLE)\tip=/10.0.0.1\tcmd={command}"
-        f"\tsrc={source}\tdst={destination}\tperm={perm}\tproto={'webhdfs' if is_web else 'rpc'}{said}"
+        f"\tsrc={source}\tdst={destination}\tperm={perm}\tproto={'webhdfs' if is_web else 'rpc'}{suffix}"
     )
 
 

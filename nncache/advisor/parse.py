@@ -206,7 +206,7 @@ def fields(lines: DataFrame) -> DataFrame:
         "is_audit",
         F.unix_millis(at).alias("at"),
         "allowed",
-        *(_said(name).alias(name) for name in FIELDS),
+        *(_value_of(name).alias(name) for name in FIELDS),
     )
 
 
@@ -242,7 +242,7 @@ def _unescaped(text: Column) -> Column:
     return F.get_json_object(F.concat(F.lit('{"v":"'), text, F.lit('"}')), "$.v")
 
 
-def _said(name: str) -> Column:
+def _value_of(name: str) -> Column:
     field = F.col(name)
     if name in {"src", "dst", "callerContext"}:
         is_escaped = F.contains(field, F.lit("\\")) & field.rlike(ESCAPED)

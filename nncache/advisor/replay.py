@@ -188,8 +188,8 @@ class Folder:
             counts[RIGHTS] += assumption
             self._globs.setdefault((user, is_web), glob)
         rights[user] = at + self._rules.right_ms
-        said = self._kinds.get(path, self._default)
-        is_file = said == FILE or (said == UNKNOWN and assumption == LOW)
+        kind = self._kinds.get(path, self._default)
+        is_file = kind == FILE or (kind == UNKNOWN and assumption == LOW)
         calls = 1 + (is_file and not is_kept)
         if not is_file or not (is_kept or (assumption == LOW and self._open_until.get(path, NEVER) > at)):
             asker.undo.append((entries, path, entries.get(path)))

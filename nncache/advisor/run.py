@@ -1,4 +1,4 @@
-"""From logs to advice, stage by stage. (nncache/advisor/run.py)"""
+"""From logs to advice, step by step. (nncache/advisor/run.py)"""
 
 import re
 from collections import Counter
@@ -110,15 +110,15 @@ class Advice:
         return range(self.first_ms // self.bucket_ms, self.last_ms // self.bucket_ms + 1)
 
 
-def advise(spark: SparkSession, question: Question, stage: Callable[[str], None]) -> Advice:
-    """Work through logs; `stage` takes the name of each stage as it begins.
+def advise(spark: SparkSession, question: Question, announce: Callable[[str], None]) -> Advice:
+    """Work through logs; `announce` takes the name of each step as it begins.
 
     Raises:
         AdvisorError: there is nothing to work with.
     """
 
     def begin(name: str) -> None:
-        stage(name)
+        announce(name)
         spark.sparkContext.setJobDescription(f"nncache advise: {name}")
 
     begin("parse the lines")

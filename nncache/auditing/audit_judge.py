@@ -40,32 +40,32 @@ AUDIT_OUTCOMES: Final[dict[str, str]] = {
 """What each outcome means, for the documentation."""
 
 
-def compared(kept: tuple[int, bytes], said: tuple[int, bytes], *, is_active: bool) -> AuditOutcome | None:
+def compared(kept: tuple[int, bytes], fresh: tuple[int, bytes], *, is_active: bool) -> AuditOutcome | None:
     """Compare an answer from memory with what the NameNode says now, each a status and a body; None: they differ.
 
     `is_active` says that it was the active NameNode's.
     """
-    if not is_active or said[0] not in _FOUND:
+    if not is_active or fresh[0] not in _FOUND:
         return AuditOutcome.REFUSED
-    if said == kept:
+    if fresh == kept:
         return AuditOutcome.SAME
-    if said[0] == kept[0] and _without_unannounced(said[1]) == _without_unannounced(kept[1]):
+    if fresh[0] == kept[0] and _without_unannounced(fresh[1]) == _without_unannounced(kept[1]):
         return AuditOutcome.UNANNOUNCED
     return None
 
 
-def why_different(*, is_held: bool, seen_as_of: float, said_at: float, left_s: float) -> AuditOutcome | None:
+def why_different(*, is_held: bool, seen_as_of: float, read_at: float, left_s: float) -> AuditOutcome | None:
     """Say what a difference means, from what the cache holds by now; None: that is not decided yet.
 
     Args:
         is_held: whether the cache still holds the answer.
         seen_as_of: as of the gate (G2): what the NameNode showed before that is applied.
-        said_at: when the NameNode's other answer was there; the same clock.
+        read_at: when the NameNode's other answer was there; the same clock.
         left_s: for which the proof may still be waited for.
     """
     if not is_held:
         return AuditOutcome.CHANGED
-    if seen_as_of >= said_at:
+    if seen_as_of >= read_at:
         return AuditOutcome.BEYOND
     return AuditOutcome.UNPROVEN if left_s <= 0 else None
 

@@ -149,7 +149,7 @@ class Auditor:
             outcome = why_different(
                 is_held=store.is_alive(entry),
                 seen_as_of=gate.seen_as_of,
-                said_at=reply.replied_at,
+                read_at=reply.replied_at,
                 left_s=left_s,
             )
             if outcome is not None:

@@ -49,7 +49,7 @@ COUNTED: Final = (
 _OK: Final = b"HTTP/1.1 200 "
 _HIT: Final = b"\r\nCache-Status: nncache; hit\r\n"
 _END: Final = b"}}"  # of a status; those that are polled hold no braces of their own
-_AT_A_TURN: Final = 32  # connects between two looks at the answers
+_CONNECTS_PER_LOOK: Final = 32  # connects between two looks at the answers
 _LOCALS: Final = 8  # addresses from which they come: ephemeral ports are counted for each
 _BIND_NO_PORT: Final = 24  # IP_BIND_ADDRESS_NO_PORT, ip(7): the port is chosen by connect
 _READ_BYTES: Final = 4096
@@ -81,7 +81,7 @@ class Round:
     @property
     def line(self) -> str:
         """The round for people."""
-        said = "; ".join(
+        latencies = "; ".join(
             f"{name} {', '.join(f'{each * 1e3:.1f}' for each in some)} ms"
             for name, some in (
                 ("each", self.each),
@@ -93,7 +93,7 @@ class Round:
         )
         cpu = ", ".join(f"{each:.2f}" for each in self.cpu_s)
         made = f"connects made in {self.connects_s:.2f} s, answered in {self.answered_s:.2f} s"
-        return f"{made}; {said}; {self.grew[STALLS]:.0f} stalls; CPU of proxy, connects, polls {cpu} s"
+        return f"{made}; {latencies}; {self.grew[STALLS]:.0f} stalls; CPU of proxy, connects, polls {cpu} s"
 
 
 @benchmark("bench-connects")
@@ -245,7 +245,7 @@ class Storm:
         cpu_s = time.process_time()
         for number, each in enumerate(self._made.values()):
             self._connect(each)
-            if number % _AT_A_TURN == 0:
+            if number % _CONNECTS_PER_LOOK == 0:
                 self._look(0)
         connects_s = time.monotonic() - began
         while self._waiting and time.monotonic() < began + STORM_S:

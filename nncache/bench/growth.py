@@ -30,7 +30,7 @@ from nncache.bench.servers.floor import floor
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Progress, Running
 from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, make_directories, none_of
-from nncache.bench.wrk import Counted, ask_times, held, in_turn, loading
+from nncache.bench.wrk import Counted, ask_times, held, loading, round_robin
 from nncache.testbed import Cluster
 from nncache.testbed.errors import StartError
 from nncache.testbed.programs import find_programs
@@ -281,7 +281,7 @@ def script(subject: Subject, way: HitPath) -> str:
     """Return a script that asks for all of it, again and again."""
     target = f"{_TARGET}path % {DIRECTORIES}, path, path % {subject.callers})"
     request = "requests[number]" if way is HitPath.KNOWN else "differing(requests[number])"
-    return _DIFFERING + in_turn(target, subject.paths, request=request)
+    return _DIFFERING + round_robin(target, subject.paths, request=request)
 
 
 def filling(entries: int) -> str:
@@ -290,7 +290,7 @@ def filling(entries: int) -> str:
     known = f"{_TARGET}number / {apart} % {DIRECTORIES}, number / {apart}, 0)"
     missing = f"{_MISSING}number % {DIRECTORIES}, number)"
     request = f'wrk.format("GET", number % {apart} == 0 and {known} or {missing})'
-    return in_turn("nil", 0, request=request, following=f"(number + 1) % {entries}")
+    return round_robin("nil", 0, request=request, following=f"(number + 1) % {entries}")
 
 
 def fill(subject: Subject) -> None:

@@ -136,20 +136,20 @@ async def keep_covered(cache: MetadataCache) -> None:
         await asyncio.sleep(0.25)
 
 
-class Turns:
-    """The longest turn of the event loop, in CPU time of its thread."""
+class LongestIteration:
+    """The longest iteration of the event loop, in CPU time of its thread."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._cpu_s = time.thread_time()
         self.longest_s = 0.0
-        self._next = self._loop.call_soon(self._turn)
+        self._next = self._loop.call_soon(self._iterate)
 
-    def _turn(self) -> None:
+    def _iterate(self) -> None:
         cpu_s = time.thread_time()
         self.longest_s = max(self.longest_s, cpu_s - self._cpu_s)
         self._cpu_s = cpu_s
-        self._next = self._loop.call_soon(self._turn)
+        self._next = self._loop.call_soon(self._iterate)
 
     def stop(self) -> None:
         """Measure no more."""
@@ -236,13 +236,13 @@ async def fill(shape: Shape, statuses: int) -> Filled:
     """Fill, then forget the directory above them all."""
     async with stack() as made:
         calm_collector()
-        turns = Turns()
+        filling = LongestIteration()
         await made.ask_all((shape.path(number) for number in range(statuses)), times=2)
-        turns.stop()
+        filling.stop()
         stats = made.cache.stats(boottime())
         taken = psutil.Process().memory_info().rss
         began = time.perf_counter()
-        forgetting = Turns()
+        forgetting = LongestIteration()
         made.cache.apply(Vanished("/user/joe"), boottime(), 2)
         async with asyncio.timeout(600):
             await made.all_reclaimed()
@@ -251,7 +251,7 @@ async def fill(shape: Shape, statuses: int) -> Filled:
             entries=stats.entries,
             counted=stats.bytes,
             resident=taken,
-            filling_s=turns.longest_s,
+            filling_s=filling.longest_s,
             forgetting_s=forgetting.longest_s,
             forgetting_took_s=time.perf_counter() - began,
             left=made.cache.stats(boottime()).bytes,

@@ -39,7 +39,7 @@ from nncache.bench.servers.floor import floor
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, make_directories, none_of
-from nncache.bench.wrk import Counted, ask_for, in_turn
+from nncache.bench.wrk import Counted, ask_for, round_robin
 from nncache.testbed.programs import find_programs
 
 
@@ -279,17 +279,17 @@ def measure(
 def _with_wrk(shape: Shape, address: str, seconds: int) -> Counted:
     match shape:
         case Shape.FORWARDED | Shape.ALONE:
-            script = in_turn(_LISTING, PATHS)
+            script = round_robin(_LISTING, PATHS)
         case Shape.OUTSIDE:
-            script = in_turn(_OUTSIDE, PATHS)
+            script = round_robin(_OUTSIDE, PATHS)
         case Shape.VARYING:
-            script = in_turn(_STATUS, PATHS, request=_VARYING)
+            script = round_robin(_STATUS, PATHS, request=_VARYING)
         case Shape.MISS:  # paths that do not exist, each asked for once
             new = _NEW.format(run=uuid.uuid4().hex)
             request = f'wrk.format("GET", string.format("{new}", number % 10, number))'
-            script = in_turn(_STATUS, PATHS, request=request, following="number + 1")
+            script = round_robin(_STATUS, PATHS, request=request, following="number + 1")
         case _:
-            script = in_turn(_STATUS, PATHS)
+            script = round_robin(_STATUS, PATHS)
     counted = ask_for(address, script, connections=CONNECTIONS[shape], seconds=seconds)
     if shape is Shape.MISS:  # each is to be answered with 404, which wrk takes for a failure
         return replace(counted, failed=abs(counted.requests - counted.failed))

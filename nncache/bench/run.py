@@ -136,8 +136,8 @@ def versions(spark: SparkSession, hadoop: str, *, has_nginx: bool) -> dict[str, 
         "Java": java.System.getProperty("java.version") if java is not None else "",
     }
     if has_nginx:
-        said = subprocess.run((find_program("nginx"), "-v"), capture_output=True, text=True, check=False)
-        found["nginx"] = said.stderr.strip().rpartition("/")[2]
+        printed = subprocess.run((find_program("nginx"), "-v"), capture_output=True, text=True, check=False)
+        found["nginx"] = printed.stderr.strip().rpartition("/")[2]
     return found
 
 

@@ -169,11 +169,11 @@ def main(  # noqa: PLR0913 - one for each option
         command=shlex.join(["python", "bench/run_pollers.py", *sys.argv[1:]]),
     )
     try:
-        said, is_enough = run(settings)
+        summary, is_enough = run(settings)
     except (TestbedError, OSError, ExecutorError, RefusedChangesError) as exc:
         click.secho(f"run_pollers: {exc}", err=True, fg="red")
         sys.exit(_TROUBLE)
-    click.echo(said)
+    click.echo(summary)
     click.echo(f"report: {settings.directory / 'report.html'}")
     sys.exit(0 if is_enough else _SHORTFALL)
 
@@ -189,8 +189,8 @@ def _elsewhere(
         return None
     ours = (Mode.NNCACHE, Mode.WAITING)
     if Mode.NGINX in modes or (proxy is None and not set(modes).isdisjoint(ours)):
-        said = "with --namenode, use --modes direct, or --modes direct,nncache,waiting and --nncache"
-        raise click.UsageError(said)
+        message = "with --namenode, use --modes direct, or --modes direct,nncache,waiting and --nncache"
+        raise click.UsageError(message)
     return Elsewhere(namenode=namenode, superuser=superuser, proxy=proxy)
 
 

@@ -20,7 +20,7 @@ from nncache.bench.cost import Round, Target, by_server, each_s, in_rounds, meas
 from nncache.bench.servers.caches import nginx
 from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import Figure, Result, benchmark, none_of
-from nncache.bench.wrk import Counted, ask_for, in_turn
+from nncache.bench.wrk import Counted, ask_for, round_robin
 from nncache.testbed import Cluster, ClusterSpec, Kerberos
 from nncache.testbed.certificates import Authority
 from nncache.testbed.daemon import Proxy
@@ -62,7 +62,7 @@ class AuthMethod:
         """Ask for so long."""
         cookie = f'wrk.headers["Cookie"] = {json.dumps(self.cookie)}\n' if self.cookie else ""
         target = f'string.format("/webhdfs/v1{ROOT}/%d?op=GETFILESTATUS{self.query}", path)'
-        script, address = cookie + in_turn(target, PATHS), self.target.running.address
+        script, address = cookie + round_robin(target, PATHS), self.target.running.address
         return ask_for(address, script, connections=CONNECTIONS, seconds=seconds, scheme=self.scheme)
 
 

@@ -37,7 +37,7 @@ response = function(status)
   if to_come == 0 then os.exit(0) end
 end
 """
-_IN_TURN: Final = """\
+_ROUND_ROBIN: Final = """\
 local requests, number = {{}}, 0
 init = function()
   for path = 0, {paths} - 1 do
@@ -75,7 +75,7 @@ class Counted:
     p50_s: float  # of a request
 
 
-def in_turn(target: str, paths: int, *, request: str = "requests[number]", following: str = "") -> str:
+def round_robin(target: str, paths: int, *, request: str = "requests[number]", following: str = "") -> str:
     """Return a script that makes requests one after the other; all arguments but `paths` are expressions of Lua.
 
     Args:
@@ -85,7 +85,7 @@ def in_turn(target: str, paths: int, *, request: str = "requests[number]", follo
         following: the next `number`; if not given, paths come round.
     """
     following = following or f"(number + 1) % {paths}"
-    return _IN_TURN.format(target=target, paths=paths, request=request, following=following)
+    return _ROUND_ROBIN.format(target=target, paths=paths, request=request, following=following)
 
 
 def ask_for(address: str, script: str, *, connections: int, seconds: int, scheme: str = "http") -> Counted:
@@ -115,11 +115,11 @@ def loading(address: str, script: str, *, connections: int) -> Iterator[list[Cou
         try:
             yield counted
             process.send_signal(signal.SIGINT)  # it sums up
-            said, _ = process.communicate(timeout=_END_S)
+            output, _ = process.communicate(timeout=_END_S)
         except BaseException:
             process.kill()
             raise
-    counted.append(_counted(said))
+    counted.append(_counted(output))
 
 
 def held(script: str, gate: Path, longest_s: int) -> str:
@@ -130,9 +130,9 @@ def held(script: str, gate: Path, longest_s: int) -> str:
     return script + _HOLD % (longest_s, gate, gate)
 
 
-def _counted(said: str) -> Counted:
+def _counted(output: str) -> Counted:
     """Read what `done` has printed, behind all else."""
-    return Counted(**json.loads(said.splitlines()[-1]))
+    return Counted(**json.loads(output.splitlines()[-1]))
 
 
 @contextmanager

@@ -160,7 +160,7 @@ class Entry(EvictableItem):
             return caller == self.account.caller
         return _digest(caller) in self._witnesses
 
-    def witness(self, caller: Caller, told_at: float, *, seen_as_of: float) -> None:
+    def witness(self, caller: Caller, replied_at: float, *, seen_as_of: float) -> None:
         """Take note that the NameNode gave this very reply to a caller. Changes `cost`.
 
         Once all witnesses were answered before what is covered, their grants are covered as well, and the
@@ -174,7 +174,7 @@ class Entry(EvictableItem):
             self._witnesses = None
         else:
             self._witnesses = known | {_digest(caller)}
-        self.confirmed_at = max(self.confirmed_at, told_at)
+        self.confirmed_at = max(self.confirmed_at, replied_at)
 
     @property
     def is_missing(self) -> bool:

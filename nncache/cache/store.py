@@ -137,10 +137,10 @@ class Store:
         self.entries += 1
         return entry
 
-    def witness(self, entry: Entry, caller: Caller, told_at: float, seen_as_of: float) -> None:
+    def witness(self, entry: Entry, caller: Caller, replied_at: float, seen_as_of: float) -> None:
         """Take note that the NameNode gave an entry's very reply to a caller."""
         before = entry.cost
-        entry.witness(caller, told_at, seen_as_of=seen_as_of)
+        entry.witness(caller, replied_at, seen_as_of=seen_as_of)
         self._ring.recost(entry, before)
 
     def keep_grant(

@@ -87,14 +87,14 @@ def _simple_web(namenode: NameNode, found: NameNodeFound, user: str) -> Finding:
 
 def states(facts: Facts) -> Iterator[Finding]:
     """Judge whether one NameNode is active, and whether both lists name the NameNodes in one order."""
-    said = [(each, found.answer.state) for each, found in facts.namenodes.items() if found.answer is not None]
+    seen = [(each, found.answer.state) for each, found in facts.namenodes.items() if found.answer is not None]
     at = facts.subject.at
-    if not said:
+    if not seen:
         silences = [found.silence for found in facts.namenodes.values() if found.silence]
         is_blamed = facts.silent_kdc() or any(map(facts.web_wants_kerberos, facts.namenodes))
         yield skipped(_IDENTITY if is_blamed else "; ".join(silences) or _NOT_ASKED)
         return
-    shown = ", ".join(f"{each.http} is {state.name.lower()}" for each, state in said)
+    shown = ", ".join(f"{each.http} is {state.name.lower()}" for each, state in seen)
     if wrong := _order(facts):
         yield wrong
     match facts.active:

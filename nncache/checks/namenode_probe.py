@@ -75,7 +75,7 @@ async def ask_over_http(
         who = f"user.name={quote(user, safe='')}"
         base = web.url(namenode.http)
         (answer, silence), anonymous, named, conf, status, trial = await asyncio.gather(
-            _said_of_itself(jmx, namenode),
+            _ask_jmx(jmx, namenode),
             _get(session, base + STARTED_QUERY, web, logs_in=False, within_s=ANSWER_S),
             _get(session, f"{base}{STARTED_QUERY}&{who}", web, logs_in=False, within_s=ANSWER_S),
             _get_conf(session, base, user, web),
@@ -188,7 +188,7 @@ async def _edits(rpc: NameNodeRpc, found: NameNodeFound) -> NameNodeFound:
     return replace(found, edits_txid=txid)
 
 
-async def _said_of_itself(jmx: JmxClient, namenode: NameNode) -> tuple[ProbeReply | None, str]:
+async def _ask_jmx(jmx: JmxClient, namenode: NameNode) -> tuple[ProbeReply | None, str]:
     try:
         return await jmx.ask(namenode), ""
     except HadoopError as error:

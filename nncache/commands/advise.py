@@ -134,7 +134,7 @@ def advise(  # noqa: PLR0913 - one for each option
         generate=generate,
     )
     try:
-        found = command.carry_out(order, _stages())
+        found = command.carry_out(order, _announcer())
     except command.AdvisorError as error:
         raise ConfigurationError(str(error)) from error
     for line in found.lines:
@@ -151,12 +151,12 @@ def _ms(at: dt.datetime | None, zone: ZoneInfo) -> int | None:
     return None if at is None else round(at.replace(tzinfo=zone).timestamp() * 1000)
 
 
-def _stages() -> Callable[[str], None]:
-    """Return what prints each stage, with the seconds since the first, to standard error."""
+def _announcer() -> Callable[[str], None]:
+    """Return what prints the name of each step, with the seconds since the first, to standard error."""
     console = Console(stderr=True, highlight=False)
     began = time.monotonic()
 
-    def stage(name: str) -> None:
+    def announce(name: str) -> None:
         console.print(f"{time.monotonic() - began:7.1f} s  {name}", markup=False)
 
-    return stage
+    return announce

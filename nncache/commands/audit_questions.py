@@ -122,7 +122,7 @@ class Questions:
         The entry that it held before the hit and holds now is the one that was answered: none comes back.
         """
         now = self._sides.explain(path)
-        said_at = now["now"]  # of the proxy's clock, and after the NameNode's reply
+        read_at = now["now"]  # of the proxy's clock, and after the NameNode's reply
         if active_of(now) != active:
             return AuditOutcome.REFUSED  # there was a failover: it need not have been the active NameNode's
         while True:
@@ -130,8 +130,8 @@ class Questions:
             outcome = why_different(
                 is_held=entry is not None and entry["replied_at"] == before["entry"]["replied_at"],
                 seen_as_of=-math.inf if seen_as_of is None else seen_as_of,
-                said_at=said_at,
-                left_s=said_at + self._max_staleness_s + COVERED_WITHIN_S - now["now"],
+                read_at=read_at,
+                left_s=read_at + self._max_staleness_s + COVERED_WITHIN_S - now["now"],
             )
             if outcome is not None:
                 return outcome

@@ -172,21 +172,21 @@ async def _serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ending.set)
     async with serving as running, AsyncExitStack() as pages:
-        said: dict[str, Any] = {
+        status: dict[str, Any] = {
             "zookeeper": ",".join(place.zookeeper),
             "root": place.root,
             "pid": os.getpid(),
         }
         match running:
             case RunningNameNode():
-                said |= {
+                status |= {
                     "namenode_http": running.http,
                     "namenode_rpc": running.rpc,
                     "superuser": running.superuser,
                 }
             case RunningDataNode():
-                said |= {"datanode_http": running.http, "datanode": running.datanode.name}
+                status |= {"datanode_http": running.http, "datanode": running.datanode.name}
         if admin is not None:
-            said["admin"] = (await pages.enter_async_context(admin_of(running, admin))).url
-        click.echo(json.dumps(said))
+            status["admin"] = (await pages.enter_async_context(admin_of(running, admin))).url
+        click.echo(json.dumps(status))
         await ending.wait()

@@ -84,7 +84,7 @@ class ZooKeeperConnection:
         self._expiry = SessionExpiry(self.timeout_s)
         self._lost_at = 0.0  # since when there is no connection
         self._failure = "not started"  # why there is none, as far as is known
-        self._is_told = False  # the log has said that there has been none for long
+        self._is_logged = False  # the log has said that there has been none for long
         self._replace_at = math.inf  # when to replace a client that has failed
         self._timer: asyncio.TimerHandle | None = None
 
@@ -225,7 +225,7 @@ class ZooKeeperConnection:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._is_told = False
+        self._is_logged = False
         self._login_failure = ""
         self._distrust.clear()
         self._connected.set()
@@ -251,15 +251,15 @@ class ZooKeeperConnection:
         now = self._clock()
         if self._expiry.is_over(now) or now >= self._replace_at:
             self._restart(now)
-        elif not self._is_told and now - self._lost_at > self.timeout_s:
-            self._is_told = True
+        elif not self._is_logged and now - self._lost_at > self.timeout_s:
+            self._is_logged = True
             _log.warning("%sstill %s", self._label, self.complaint)
 
     def _restart(self, now: float) -> None:
         """Put another client in the place of this one, and ask for a new session."""
         self._replace_at = math.inf
         if self._client_id is not None:
-            self._is_told = True
+            self._is_logged = True
             self.sessions_given_up += 1
             _log.warning(
                 "%sabandoning session %s after %.1f s: %s",

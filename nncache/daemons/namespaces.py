@@ -169,7 +169,7 @@ class Namespaces:
         Raises:
             RefusedQueryError: no filter of this name or glob is in force in any.
         """
-        return _by_turns(self._where_possible(lambda stack: stack.sample(limit, filter_)), limit)
+        return _interleaved(self._where_possible(lambda stack: stack.sample(limit, filter_)), limit)
 
     def path(self, path: str, *, is_subtree: bool, peer: str) -> tuple[Purged, ...]:
         """Forget a canonical path, or everything at and below it, in each namespace that has a part of it."""
@@ -211,7 +211,7 @@ def _behind(cors: CorsSettings, first: First | None, traffic: Traffic, handle: H
     return CrossOrigin(cors, traffic, handler).handle if cors.cors_origins else handler
 
 
-def _by_turns(found: Sequence[Sequence[str]], limit: int) -> tuple[str, ...]:
+def _interleaved(found: Sequence[Sequence[str]], limit: int) -> tuple[str, ...]:
     """Return so many at most, one of each in turn."""
     longest = max(map(len, found))
     return tuple([each[place] for place in range(longest) for each in found if place < len(each)])[:limit]

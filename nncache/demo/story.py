@@ -30,7 +30,7 @@ from nncache.demo.system import (
     NAMESERVICE,
     OWNER,
     WORKFLOW,
-    Stage,
+    ProxiedNameNode,
     System,
     output_of,
     started,
@@ -67,12 +67,12 @@ with nncache.connect(zookeeper=sys.argv[1]) as proxies:
 """
 
 
-def make_home(stage: Stage) -> None:
+def make_home(system: ProxiedNameNode) -> None:
     """Make the owner's home and the directory of the first file."""
     home = f"/user/{OWNER}"
-    stage.write(lambda root: root.mkdirs(home), user=stage.superuser)
-    stage.write(lambda root: root.set_owner(home, OWNER), user=stage.superuser)
-    stage.write(lambda owner: owner.mkdirs(_FIRST_FILE.rpartition("/")[0]))
+    system.write(lambda root: root.mkdirs(home), user=system.superuser)
+    system.write(lambda root: root.set_owner(home, OWNER), user=system.superuser)
+    system.write(lambda owner: owner.mkdirs(_FIRST_FILE.rpartition("/")[0]))
 
 
 def _waiting(system: System) -> tuple[Step, ...]:
@@ -100,7 +100,7 @@ class _Change(NamedTuple):
     linger_s: float = 0.0
 
 
-def _observe(system: Stage, changes: Iterable[_Change]) -> list[Observed]:
+def _observe(system: ProxiedNameNode, changes: Iterable[_Change]) -> list[Observed]:
     """Make each change while pollers are answered from memory; stop after the first that a client does not see."""
     seen: list[Observed] = []
     for change in changes:
@@ -113,7 +113,7 @@ def _observe(system: Stage, changes: Iterable[_Change]) -> list[Observed]:
     return seen
 
 
-def _finishing(system: Stage) -> tuple[Step, ...]:
+def _finishing(system: ProxiedNameNode) -> tuple[Step, ...]:
     def day(number: int) -> _Change:
         path = f"{WORKFLOW}/day-{number}/_SUCCESS"
         questions = [Question(user, path) for user in ("alice", "bob", "carol")]
@@ -125,7 +125,7 @@ def _finishing(system: Stage) -> tuple[Step, ...]:
     return (seen_in_time("The finished file is seen", *days),)
 
 
-def _renaming(system: Stage) -> tuple[Step, ...]:
+def _renaming(system: ProxiedNameNode) -> tuple[Step, ...]:
     names = f"{WORKFLOW}/draft", f"{WORKFLOW}/final"
     system.write(lambda owner: owner.create(f"{names[0]}/_SUCCESS"))
 
@@ -142,7 +142,7 @@ def _renaming(system: Stage) -> tuple[Step, ...]:
     return (seen_in_time("Old name 404, new name 200", *renames),)
 
 
-def _locking(system: Stage, linger_s: float) -> tuple[Step, ...]:
+def _locking(system: ProxiedNameNode, linger_s: float) -> tuple[Step, ...]:
     directory = f"{WORKFLOW}/salaries"
     alice, bob = Question("alice", f"{directory}/_SUCCESS"), Question("bob", f"{directory}/_SUCCESS")
     system.write(lambda owner: owner.create(alice.path))
@@ -164,7 +164,7 @@ def _locking(system: Stage, linger_s: float) -> tuple[Step, ...]:
     return is_seen, holds
 
 
-def _writing(system: Stage) -> tuple[Step, ...]:
+def _writing(system: ProxiedNameNode) -> tuple[Step, ...]:
     bob = Question("bob", f"{WORKFLOW}/own/_SUCCESS")
     system.write(lambda owner: owner.mkdirs(bob.path.rpartition("/")[0]))
     stale: list[View] = []
@@ -333,9 +333,9 @@ def running(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
 @contextmanager
 def running_light(terminal: Terminal) -> Iterator[Story]:
     """Start a light cluster and a proxy, and return what a NameNode and a proxy alone can show, without Java."""
-    with started_light(terminal) as stage:
-        make_home(stage)
-        http, proxy = stage.namenode_http, stage.proxy
+    with started_light(terminal) as system:
+        make_home(system)
+        http, proxy = system.namenode_http, system.proxy
         target = f"/webhdfs/v1{_FIRST_FILE}?op=GETFILESTATUS&user.name="
         asking = f"curl -i 'http://{proxy.address}{target}bob'"
         of_light = (
@@ -343,35 +343,35 @@ def running_light(terminal: Terminal) -> Iterator[Story]:
             ("Ask the light NameNode itself:", f"curl 'http://{http}{target}{OWNER}'"),
             ("The proxy's own pages, for a browser:", f"http://{proxy.admin}/"),
         )
-        yield Story(changing(stage), of_light, proxy)
+        yield Story(changing(system), of_light, proxy)
 
 
-def changing(stage: Stage, linger_s: float = 0.0) -> tuple[Chapter, ...]:
+def changing(system: ProxiedNameNode, linger_s: float = 0.0) -> tuple[Chapter, ...]:
     """Return the chapters that need a NameNode and a proxy and no more; after the last lock it lingers so long."""
     return (
         Chapter(
             "The job finishes",
             f"The job writes the file at the NameNode, not through nncache; {_DAYS} days, one after the other. Times "
             "count from the acknowledgement to the start of the first read that shows the whole file.",
-            partial(_finishing, stage),
+            partial(_finishing, system),
         ),
         Chapter(
             "A directory is renamed",
             f"{WORKFLOW}/draft becomes {WORKFLOW}/final, and back, {_RENAMES} times, at the NameNode. alice and bob "
             "ask for _SUCCESS under both names: one is there and the other is not, both from memory.",
-            partial(_renaming, stage),
+            partial(_renaming, system),
         ),
         Chapter(
             "A directory is locked",
             f"alice does chmod 700 on {WORKFLOW}/salaries at the NameNode, {_LOCKS} times. The status of the file in "
             "it that is in memory is still true, but bob may not see it any more.",
-            partial(_locking, stage, linger_s),
+            partial(_locking, system, linger_s),
         ),
         Chapter(
             "A write through the proxy",
             f"alice creates {WORKFLOW}/own/_SUCCESS through the proxy and deletes it again, {_OWN_WRITES // 2} times. "
             "bob has each old answer from memory just before, and reads once just after.",
-            partial(_writing, stage),
+            partial(_writing, system),
         ),
     )
 

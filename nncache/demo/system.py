@@ -75,7 +75,7 @@ class CallCounter:
 
 
 @dataclass(kw_only=True)
-class Stage:
+class ProxiedNameNode:
     """A NameNode with a proxy before it, and clients of both."""
 
     namenode_http: str  # the NameNode's own address
@@ -99,7 +99,7 @@ class Stage:
 
 
 @dataclass(kw_only=True)
-class System(Stage):
+class System(ProxiedNameNode):
     """What runs, and clients of it."""
 
     cluster: Cluster
@@ -165,7 +165,7 @@ def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
 
 
 @contextmanager
-def started_light(terminal: Terminal) -> Iterator[Stage]:
+def started_light(terminal: Terminal) -> Iterator[ProxiedNameNode]:
     """Start a light cluster and a proxy that follows its edits itself, and stop them when the context ends."""
     with ExitStack() as stack:
         namenode, superuser = LightCluster(), own_user()
@@ -175,7 +175,7 @@ def started_light(terminal: Terminal) -> Iterator[Stage]:
         proxy = Proxy("--nameservice", NAMESERVICE, *addresses, "--user", superuser, "--glob", GLOB)
         what = "The proxy: answers clients, and reads the NameNode's edits itself"
         start(stack, terminal, what, proxy, proxy.await_gate)
-        yield Stage(
+        yield ProxiedNameNode(
             namenode_http=namenode.http,
             superuser=superuser,
             proxy=proxy,

@@ -54,8 +54,8 @@ def read_events_request(target: str, headers: Headers) -> EventsRequest:
     Raises:
         ClientError: what is wrong with it, and what would be right.
     """
-    said = _parameters(target)
-    name = said.get("filter", "")
+    given = _parameters(target)
+    name = given.get("filter", "")
     if not name:
         raise ClientError("filter is missing: give the name of a filter, such as filter=joeSUCCESSFiles")
     ids = [value for key, value in headers if key.lower() == b"last-event-id"]
@@ -63,23 +63,23 @@ def read_events_request(target: str, headers: Headers) -> EventsRequest:
         raise ClientError("Last-Event-ID is given more than once")
     # An empty one is what a client has that was given no id yet.
     last_id = ids[0].decode("utf-8", "replace").strip() if ids else ""
-    after = _position("from", said["from"]) if "from" in said else None
+    after = _position("from", given["from"]) if "from" in given else None
     if last_id:
         after = _position("Last-Event-ID", last_id)
-    for_another = next((key for key in ("delegation", "doas") if key in said), "")
-    return EventsRequest(name, after, said.get("user.name") or None, for_another)
+    for_another = next((key for key in ("delegation", "doas") if key in given), "")
+    return EventsRequest(name, after, given.get("user.name") or None, for_another)
 
 
 def _parameters(target: str) -> dict[str, str]:
-    said: dict[str, str] = {}
+    given: dict[str, str] = {}
     for parameter in filter(None, target.partition("?")[2].split("&")):
         key, _, value = (_decoded(part) for part in parameter.partition("="))
         if key not in KNOWN:
             raise ClientError(f"{_quoted(key)} is no parameter here: there are {', '.join(KNOWN)}")
-        if key in said:
+        if key in given:
             raise ClientError(f"{key} is given more than once")
-        said[key] = value
-    return said
+        given[key] = value
+    return given
 
 
 def _decoded(text: str) -> str:

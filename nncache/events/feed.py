@@ -32,8 +32,8 @@ _log = logging.getLogger(__name__)
 KEPT_BYTES: Final = 1024 * 1024
 """Of the newest messages, for streams that are a little behind."""
 
-AT_A_TURN: Final = 64
-"""Streams that write in one turn of the event loop: so many take about five milliseconds."""
+PER_ITERATION: Final = 64
+"""Streams that write in one iteration of the event loop: so many take about five milliseconds."""
 
 _txid: Final = attrgetter("txid")
 
@@ -47,7 +47,7 @@ class Feed:
     Invariants:
         F1  What is kept is every transaction behind `_start` up to `end`, in order, of one chain.
         F2  It is at most KEPT_BYTES.
-        F3  Each change wakes all listeners, AT_A_TURN of them in each turn of the loop.
+        F3  Each change wakes all listeners, PER_ITERATION of them in each iteration of the loop.
         F4  `_next` is what `next_behind` has returned last, if nothing was kept or dropped since.
 
     Attributes:
@@ -66,7 +66,7 @@ class Feed:
         self.end: After | None = None
         self.away = ""
         self.streams = 0
-        self._turns = PacedWork(_tell_one, AT_A_TURN)
+        self._wakeups = PacedWork(_tell_one, PER_ITERATION)
         self.has_failed = False
         self._start = -1
         self._kept: list[Frame] = []  # by transaction, so that one far behind is found its place in few steps
@@ -172,7 +172,7 @@ class Feed:
 
     def _tell(self) -> None:
         for listener in self.listeners:
-            self._turns.add(listener)
+            self._wakeups.add(listener)
 
 
 def _tell_one(listener: Callable[[], None], _: int) -> int:

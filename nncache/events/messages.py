@@ -52,21 +52,21 @@ def frame_of(filter_name: str, batch: EventBatch) -> Frame:
     messages = []
     for number, event in enumerate(batch.events):
         fields = encode_event(event)
-        told = {"filter": filter_name, "txid": batch.txid, **fields}
+        message = {"filter": filter_name, "txid": batch.txid, **fields}
         message_id = str(batch.txid) if number == last else None
-        messages.append(encode_message(str(fields["type"]), _json(told), message_id))
+        messages.append(encode_message(str(fields["type"]), _json(message), message_id))
     return Frame(batch.txid, b"".join(messages), len(messages))
 
 
 def modified(filter_name: str, item: Modified) -> Frame:
     """Return what says that the filter has another glob or owner."""
-    told = {
+    message = {
         "filter": filter_name,
         "modifiedAfter": item.after.txid,
         "before": {"pathGlob": item.glob_before, "owner": item.owner_before},
         "now": {"pathGlob": item.glob, "owner": item.owner},
     }
-    data = encode_message(MODIFIED, _json(told), str(item.after.txid))
+    data = encode_message(MODIFIED, _json(message), str(item.after.txid))
     return Frame(item.after.txid, data, 0, is_modified=True)
 
 
@@ -93,10 +93,10 @@ def _one_of(frames: list[Frame]) -> Frame:
 
 def started(filter_name: str, after: After) -> bytes:
     """Return what says that the events behind a position follow."""
-    told: dict[str, object] = {"filter": filter_name, "after": after.txid}
+    message: dict[str, object] = {"filter": filter_name, "after": after.txid}
     if after.chain is not None:
-        told["chain"] = after.chain
-    return encode_message(STARTED, _json(told), str(after.txid))
+        message["chain"] = after.chain
+    return encode_message(STARTED, _json(message), str(after.txid))
 
 
 def missing(filter_name: str, gap: Gap) -> bytes:
@@ -104,7 +104,7 @@ def missing(filter_name: str, gap: Gap) -> bytes:
     known = {"firstTxid": gap.first_txid, "lastTxid": gap.last_txid}
     go_on = gap.after
     behind = "from then on, without Last-Event-ID" if go_on is None else f"behind transaction {go_on.txid}"
-    told: dict[str, object] = {
+    message: dict[str, object] = {
         "filter": filter_name,
         "gap": gap.reason,
         **{key: txid for key, txid in known.items() if txid is not None},
@@ -112,7 +112,7 @@ def missing(filter_name: str, gap: Gap) -> bytes:
         "next": _TO_DO.format(behind=behind),
     }
     # An empty id makes a client forget the one that it has.
-    return encode_message(MISSING, _json(told), "" if go_on is None else str(go_on.txid))
+    return encode_message(MISSING, _json(message), "" if go_on is None else str(go_on.txid))
 
 
 def outage(filter_name: str, reason: str) -> bytes:
@@ -125,5 +125,5 @@ def ended(filter_name: str, reason: str) -> bytes:
     return encode_message(ENDED, _json({"filter": filter_name, "end": reason}))
 
 
-def _json(told: Mapping[str, object]) -> str:
-    return json.dumps(told, ensure_ascii=True)
+def _json(message: Mapping[str, object]) -> str:
+    return json.dumps(message, ensure_ascii=True)

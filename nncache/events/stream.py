@@ -36,7 +36,7 @@ RETRY_MS: Final = 2_000
 MAX_CATCHING_UP: Final = 16
 """Streams that read from the source at once: each can hold 16 MiB (`nncache.invalidation.channel.reader.AT_ONCE`)."""
 
-TURN_S: Final = 30.0
+TAKE_S: Final = 30.0
 """What a client has for taking what one such reading has brought."""
 
 LOOK_S: Final = 1.0
@@ -131,8 +131,8 @@ class EventStream:
         self._lease = lease
         self._news = asyncio.Event()
         self._ending: StreamEnd | None = None  # what was asked for from outside
-        self._told_away = ""
-        self._modified_after = -1  # behind which transaction the filter was modified, as far as it was told
+        self._reported_away = ""
+        self._modified_after = -1  # behind which transaction the filter was modified, as far as it was sent
         self._beat_at = 0.0  # when the next heartbeat is due
         self.sent = 0
 
@@ -221,7 +221,7 @@ class EventStream:
 
     async def _tell_away(self, reason: str) -> None:
         """Tell of an outage once, and of its end."""
-        was, self._told_away = self._told_away, reason
+        was, self._reported_away = self._reported_away, reason
         if reason and not was:
             await self._write(outage(self._feed.name, reason))
         elif was and not reason and self._after is not None:
@@ -242,7 +242,7 @@ class EventStream:
     async def _read(self, after: After) -> StreamEnd | None:
         loop = asyncio.get_running_loop()
         following = self._source.follow(self._feed.name, after)
-        left_s = TURN_S  # for writing
+        left_s = TAKE_S  # for writing
         while (end := self._why_end()) is None:
             try:
                 async with asyncio.timeout(LOOK_S):

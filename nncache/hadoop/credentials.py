@@ -112,8 +112,8 @@ def _token(text: str, *, is_strict: bool) -> DelegationToken | None:
     if is_strict:
         fields.end()
         named.end()
-    said = repr((owner, renewer, real_user, issued_ms, max_date_ms, sequence, key)).encode()
-    identity = hashlib.sha256(said).digest()
+    encoded = repr((owner, renewer, real_user, issued_ms, max_date_ms, sequence, key)).encode()
+    identity = hashlib.sha256(encoded).digest()
     return DelegationToken(
         owner, max_date_ms, identity.hex(), hashlib.sha256(identity + password).hexdigest()
     )

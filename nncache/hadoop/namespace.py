@@ -45,20 +45,20 @@ class NamespaceCheck:
             f"{self.over_http}: name both addresses of the same NameNode in --namenode-rpc and --namenode-http"
         )
 
-    def said_over_http(self, namespace: Namespace | None) -> None:
+    def note_over_http(self, namespace: Namespace | None) -> None:
         """Take what the HTTP address says; None: it does not say."""
         if namespace != self.over_http:
             self.over_rpc = None  # a process that was formatted has not said anything yet
         self.over_http = namespace
 
-    def admit(self, said: Namespace) -> None:
+    def admit(self, namespace: Namespace) -> None:
         """Take what an RPC connection says.
 
         Raises:
             WrongAddressError: The HTTP address serves another namespace.
             RpcUnavailableError: The HTTP address has not said which namespace it serves.
         """
-        self.over_rpc = said
+        self.over_rpc = namespace
         if self.over_http is None:
             raise RpcUnavailableError(
                 f"{self._rpc} is not asked: {self._http} has not said which namespace it serves",
@@ -67,6 +67,6 @@ class NamespaceCheck:
         if trouble := self.trouble:
             raise WrongAddressError(trouble)
 
-    def is_same(self, said: Namespace) -> bool:
+    def is_same(self, namespace: Namespace) -> bool:
         """Whether a connection that said this may still be used."""
-        return said == self.over_http
+        return namespace == self.over_http

@@ -146,6 +146,6 @@ def not_from_here(real_user: str, address: str) -> str:
 def refusal(message: str) -> bytes:
     """Return the body of that refusal, as HttpExceptionUtils writes it: 403, `application/json`."""
     name = "org.apache.hadoop.security.authorize.AuthorizationException"
-    said = {"message": message, "exception": name.rpartition(".")[2], "javaClassName": name}
-    text = json.dumps({"RemoteException": said}, indent=2, separators=(",", " : "), ensure_ascii=False)
+    remote = {"message": message, "exception": name.rpartition(".")[2], "javaClassName": name}
+    text = json.dumps({"RemoteException": remote}, indent=2, separators=(",", " : "), ensure_ascii=False)
     return text.encode("utf-8", "replace")

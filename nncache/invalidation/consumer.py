@@ -20,10 +20,10 @@ from nncache.invalidation.errors import (
 from nncache.invalidation.stats import StreamStats
 from nncache.invalidation.stream import Changes, Covered, Filters, InotifyEventInputStream, Transactions
 
-ITEMS_PER_TURN = 64
+ITEMS_PER_ITERATION = 64
 """Transactions applied in a row before others get the event loop (about a millisecond)."""
 
-FILTERS_PER_TURN = 100
+FILTERS_PER_ITERATION = 100
 """Filters that go or come before others get the event loop: about 10 ms."""
 
 _log = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class Consumer:
                             self._counts.events += len(batch.events)
                             self._counts.applied_txid = batch.txid
                             in_a_row += 1
-                            if in_a_row % ITEMS_PER_TURN == 0:
+                            if in_a_row % ITEMS_PER_ITERATION == 0:
                                 await asyncio.sleep(0)
                         case Changes(changes, through_txid):
                             self._apply(changes)
@@ -208,12 +208,12 @@ class Consumer:
 
 
 def _steps(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
-    """Yield sets of filters that lead from one to another, in which at most FILTERS_PER_TURN are gone or new."""
+    """Yield sets of filters that lead from one to another, in which at most FILTERS_PER_ITERATION are gone or new."""
     step = dict(before)
     gone = [filter_id for filter_id, glob in before.items() if after.get(filter_id) != glob]
     changed = gone + [filter_id for filter_id, glob in after.items() if before.get(filter_id) != glob]
-    for at in range(FILTERS_PER_TURN, len(changed), FILTERS_PER_TURN):
-        for filter_id in changed[at - FILTERS_PER_TURN : at]:
+    for at in range(FILTERS_PER_ITERATION, len(changed), FILTERS_PER_ITERATION):
+        for filter_id in changed[at - FILTERS_PER_ITERATION : at]:
             if step.pop(filter_id, None) is None:
                 step[filter_id] = after[filter_id]
         yield dict(step)

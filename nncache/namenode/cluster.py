@@ -36,7 +36,7 @@ USERS: Final[Mapping[str, Sequence[str]]] = {
 }
 """Groups by user, as at the clusters of the test bed; a user who is not among them has none."""
 
-TURN_EVERY_S: Final = 1.0
+TICK_S: Final = 1.0
 _START_TIMEOUT_S: Final = 60.0
 
 
@@ -78,7 +78,7 @@ class Parts:
     addresses: Addresses
     directory: Path
 
-    async def turn(self) -> None:
+    async def tick(self) -> None:
         """Do what is done every second: leases, recovery, reclaiming, deletion. A standby does nothing of it."""
         if self.namenode.safe_mode or self.namenode.is_standby:
             return
@@ -130,17 +130,17 @@ async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
                 directory=directory,
             )
             async with asyncio.TaskGroup() as group:
-                turning = group.create_task(_turn(parts))
+                ticking = group.create_task(_tick_forever(parts))
                 try:
                     yield parts
                 finally:
-                    turning.cancel()
+                    ticking.cancel()
 
 
-async def _turn(parts: Parts) -> None:
+async def _tick_forever(parts: Parts) -> None:
     while True:
-        await asyncio.sleep(TURN_EVERY_S)
-        await parts.turn()
+        await asyncio.sleep(TICK_S)
+        await parts.tick()
 
 
 class LightCluster:
@@ -240,11 +240,11 @@ class LightCluster:
     def advance(self, seconds: float) -> None:
         """Move the clock on, and do what is due then: an expired lease is released before this returns."""
         self._parts.clock.advance(seconds)
-        self._wait(self._parts.turn())
+        self._wait(self._parts.tick())
 
     def turn(self) -> None:
         """Do now what is done every second: release leases, recover and delete blocks."""
-        self._wait(self._parts.turn())
+        self._wait(self._parts.tick())
 
     def safe_mode(self, *, on: bool) -> None:
         """Enter or leave safe mode: reads are answered, changes are refused."""

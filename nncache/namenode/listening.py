@@ -12,7 +12,7 @@ from nncache.namenode.node.namenode import NameNode
 
 _MAX_LINE: Final = 64 * 1024
 _SHUTDOWN_S: Final = 0.1
-_TURNS_OF_AN_ACCEPT: Final = 3
+_ACCEPT_ITERATIONS: Final = 3
 """Of the event loop, until a connection that was accepted is its server's."""
 
 
@@ -34,7 +34,7 @@ async def listening(
         # A listener that is closed while it accepts leaves that connection open (CPython issue 109564).
         for each in listener.sockets:
             loop.remove_reader(each.fileno())
-        for _ in range(_TURNS_OF_AN_ACCEPT):
+        for _ in range(_ACCEPT_ITERATIONS):
             await asyncio.sleep(0)
         listener.close()
         server.pre_shutdown()

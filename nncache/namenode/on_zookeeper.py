@@ -19,7 +19,7 @@ from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, SetData, Znodes
 from nncache.hadoop.feed_znodes import DEFAULT_ROOT, VERSION
-from nncache.namenode.cluster import HOST, TURN_EVERY_S, USERS, own_user
+from nncache.namenode.cluster import HOST, TICK_S, USERS, own_user
 from nncache.namenode.datanode.datanode import DataNode, Together
 from nncache.namenode.datanode.peers import Peers
 from nncache.namenode.datanode.reporting import Reporting
@@ -109,7 +109,7 @@ class RunningNameNode:
     http: str
     rpc: str
     superuser: str
-    turn: Callable[[], Awaitable[None]]  # what it does each second
+    tick: Callable[[], Awaitable[None]]  # what it does each second
     handler: NameNodeHandler
     observer: Observer
     session: Session | None = None
@@ -134,7 +134,7 @@ class RunningDataNode:
     clock: Clock
     http: str
     znodes: LinearizableZnodes
-    turn: Callable[[], Awaitable[None]]  # what it does each second
+    tick: Callable[[], Awaitable[None]]  # what it does each second
     copy: Callable[[], Awaitable[None]]  # the same, beside the other: it may take long
     session: Session | None = None
 
@@ -152,7 +152,7 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
     async with (
         _znodes(spec.place, name) as (session, znodes),
         namenode_on(znodes, name, spec, Clock()) as running,
-        _turning(running.turn),
+        _ticking(running.tick),
     ):
         yield replace(running, session=session)
 
@@ -190,7 +190,7 @@ async def namenode_on(
         http = await enter(listening(handler, spec.host, spec.port))
         record = msgspec.json.encode({"http": http, "rpc": rpc})
 
-        async def turn() -> None:
+        async def tick() -> None:
             await _keep(znodes, layout.name_node(name), record)
             await _keep(znodes, alive(name), b"")
             await datanodes.look()
@@ -198,8 +198,8 @@ async def namenode_on(
             await namenode.work()
             await replicating.reports()
             if (await namenode.standing()).is_active:
-                await replicating.turn()
-                await sweeper.turn()
+                await replicating.tick()
+                await sweeper.tick()
             if spec.is_observed and observer.age_s >= LOOK_EVERY_S:
                 await observer.look()
 
@@ -213,7 +213,7 @@ async def namenode_on(
             http=http,
             rpc=rpc,
             superuser=shared.superuser,
-            turn=turn,
+            tick=tick,
             handler=handler,
             observer=observer,
         )
@@ -235,8 +235,8 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
     async with (
         _znodes(spec.place, process) as (session, znodes),
         datanode_on(znodes, process, spec, Clock()) as running,
-        _turning(running.turn),
-        _turning(running.copy, at_once=False),
+        _ticking(running.tick),
+        _ticking(running.copy, at_once=False),
     ):
         yield replace(running, session=session)
 
@@ -264,23 +264,23 @@ async def datanode_on(
             await znodes.commit([Create(layout.health(name), msgspec.json.encode(DataNodeRecord(http=http)))])
         heartbeat = _Heartbeat(znodes, name, clock)
         # ZooKeeper still has to end the session of a process that was killed just now.
-        while not await heartbeat.turn(_record(http, datanode)):  # noqa: ASYNC110 - no event says so
-            await asyncio.sleep(TURN_EVERY_S)
+        while not await heartbeat.beat(_record(http, datanode)):  # noqa: ASYNC110 - no event says so
+            await asyncio.sleep(TICK_S)
         await datanode.start()
         reporting = Reporting(znodes, datanode)
         announced = 0  # the session in which the DataNode has said that it is there
 
-        async def turn() -> None:
+        async def tick() -> None:
             nonlocal announced
             session = znodes.session_id
-            is_there = await heartbeat.turn(_record(http, datanode))
+            is_there = await heartbeat.beat(_record(http, datanode))
             if is_there and announced != session:
                 reporting.at_once()
                 announced = session
             await _keep(znodes, alive(process), b"")
             await others.look()
             await datanode.renew_when_due(clock.now())
-            await reporting.turn(clock.now())
+            await reporting.tick(clock.now())
             await datanode.work()
 
         yield RunningDataNode(
@@ -289,7 +289,7 @@ async def datanode_on(
             clock=clock,
             http=http,
             znodes=znodes,
-            turn=turn,
+            tick=tick,
             copy=datanode.copy_blocks,
         )
 
@@ -354,7 +354,7 @@ class _Heartbeat:
         self._clock = clock
         self._others_since: float | None = None
 
-    async def turn(self, record: DataNodeRecord) -> bool:
+    async def beat(self, record: DataNodeRecord) -> bool:
         """See that both are there, and tell whether this process is. Raises DoubledError: another one is, for long."""
         if await self._write(msgspec.json.encode(record)):
             self._others_since = None
@@ -367,17 +367,17 @@ class _Heartbeat:
 
     async def _write(self, record: bytes) -> bool:
         paths = (self._heartbeat, self._health)
-        heartbeat, said = await self._znodes.get_many(paths)
+        heartbeat, health = await self._znodes.get_many(paths)
         if heartbeat is None:
             with contextlib.suppress(NodeExistsError):
                 await self._znodes.commit(
                     [SetData(self._health, record), Create(self._heartbeat, b"", ephemeral=True)]
                 )
-            heartbeat, said = await self._znodes.get_many(paths)
-        if heartbeat is None or said is None or heartbeat.owner_session != self._znodes.session_id:
+            heartbeat, health = await self._znodes.get_many(paths)
+        if heartbeat is None or health is None or heartbeat.owner_session != self._znodes.session_id:
             return False
-        if said.data != record:  # of that version: another process may be there by then
-            await self._znodes.commit([SetData(self._health, record, said.version)])
+        if health.data != record:  # of that version: another process may be there by then
+            await self._znodes.commit([SetData(self._health, record, health.version)])
         return True
 
 
@@ -390,37 +390,37 @@ async def _keep(znodes: LinearizableZnodes, path: str, data: bytes) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _turning(turn: Callable[[], Awaitable[None]], *, at_once: bool = True) -> AsyncIterator[None]:
+async def _ticking(tick: Callable[[], Awaitable[None]], *, at_once: bool = True) -> AsyncIterator[None]:
     """Do what is done each second, from now on, the first time before the block begins."""
-    said = await _turn_once(turn, "") if at_once else ""
+    logged = await _tick_once(tick, "") if at_once else ""
     async with asyncio.TaskGroup() as group:
-        turning = group.create_task(_turn(turn, said))
+        ticking = group.create_task(_tick_forever(tick, logged))
         try:
             yield
         finally:
-            turning.cancel()
+            ticking.cancel()
 
 
-async def _turn(turn: Callable[[], Awaitable[None]], said: str) -> None:
+async def _tick_forever(tick: Callable[[], Awaitable[None]], logged: str) -> None:
     while True:
-        await asyncio.sleep(TURN_EVERY_S)
-        said = await _turn_once(turn, said)
+        await asyncio.sleep(TICK_S)
+        logged = await _tick_once(tick, logged)
 
 
-async def _turn_once(turn: Callable[[], Awaitable[None]], said: str) -> str:
-    """Do the work of a second; return what kept from it, which is logged unless it was `said` before."""
+async def _tick_once(tick: Callable[[], Awaitable[None]], logged: str) -> str:
+    """Do the work of a second; return what kept from it, which is logged unless it was `logged` before."""
     try:
-        await turn()
+        await tick()
     except NotLeadingError as lost:
         _log.info("this NameNode no longer leads: %s", lost)
     except CoordinationError as error:
-        if str(error) != said:
+        if str(error) != logged:
             _log.warning("the work of this second is left to the next: %s", error)
         return str(error)
     except DoubledError:
         raise
     except Exception as error:  # noqa: BLE001 - a corrupt znode must not end all NameNodes
-        if repr(error) != said:
+        if repr(error) != logged:
             _log.exception("internal error in the work of this second; `nncache fsck` names corrupt znodes")
         return repr(error)
     return ""
@@ -429,7 +429,7 @@ async def _turn_once(turn: Callable[[], Awaitable[None]], said: str) -> str:
 def _identity(directory: Path) -> str:
     """Return the id of the DataNode of a directory, which is made at the first start."""
     directory.mkdir(parents=True, exist_ok=True)
-    return _first_said(directory / "id", f"dn-{uuid.uuid4().hex[:12]}")
+    return _read_or_write(directory / "id", f"dn-{uuid.uuid4().hex[:12]}")
 
 
 def _belong(directory: Path, namespace: str) -> None:
@@ -440,7 +440,7 @@ def _belong(directory: Path, namespace: str) -> None:
     Raises:
         ForeignNamespaceError: it is of another one.
     """
-    own = _first_said(directory / "namespace", namespace)
+    own = _read_or_write(directory / "namespace", namespace)
     if own != namespace:
         raise ForeignNamespaceError(
             f"{directory} is of namespace {own}, but this is namespace {namespace}, which would have its blocks "
@@ -449,7 +449,7 @@ def _belong(directory: Path, namespace: str) -> None:
         )
 
 
-def _first_said(file: Path, text: str) -> str:
+def _read_or_write(file: Path, text: str) -> str:
     """Return what a small file says; the first start writes it, whole or not at all, whenever the machine stops."""
     if not file.exists():
         draft = file.with_name(f"{file.name}.tmp")

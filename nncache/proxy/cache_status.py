@@ -217,9 +217,9 @@ def forwarded(
         is_stored: whether the cache has kept the reply.
         is_shared: whether it was asked once for several requests of one caller that were held (`Prefer: wait`).
     """
-    said = why if is_shown or REASONS[why].is_open else Reason.MISS
-    explained = REASONS[said]
-    detail = said if explained.has_detail else None
+    shown = why if is_shown or REASONS[why].is_open else Reason.MISS
+    explained = REASONS[shown]
+    detail = shown if explained.has_detail else None
     return cache_status(fwd=explained.fwd, stored=is_stored, collapsed=is_shared and is_shown, detail=detail)
 
 

@@ -9,10 +9,10 @@ from nncache.net.setting_error import SettingError
 
 _MIN_HEAD_BYTES = 1024
 _MAX_COUNT = 2**30  # of what the kernel takes as a C int
-MAX_TOLD: Final = 64
+MAX_AWAITING_REFUSAL: Final = 64
 """Connections beyond `max_connections` that are kept at once until their refusal is sent."""
 
-_RESERVED_FILES = 64 + MAX_TOLD + MAX_CALLER_CONNECTIONS
+_RESERVED_FILES = 64 + MAX_AWAITING_REFUSAL + MAX_CALLER_CONNECTIONS
 """The 64: listening sockets, other RPC and admin connections, logs, the interpreter's own."""
 
 

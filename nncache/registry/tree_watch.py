@@ -28,7 +28,7 @@ from nncache.registry.record_json import parse_record
 
 BATCH: Final = 256  # entries that are read before any of them is reported
 
-AT_A_TURN: Final = 64  # entries that are reported, or forgotten, in one turn of the event loop
+PER_ITERATION: Final = 64  # entries that are reported, or forgotten, in one iteration of the event loop
 
 LOOK_S: Final = 0.5  # how often a lost connection is looked for
 
@@ -126,7 +126,7 @@ class TreeWatch:
         T1  After Current, the entries reported and not removed are those that were read last, with their data.
         T2  An entry that is not to be read again, and not refused, has both its watches set in the present connection.
         T3  Each entry that is followed is in the names of the one above it.
-        T4  A change costs as much as what has changed, not as much as what is followed; each AT_A_TURN give way.
+        T4  A change costs as much as what has changed, not as much as what is followed; each PER_ITERATION give way.
         T5  A session holds at most one watcher for each path and kind, however often it is set.
     """
 
@@ -169,7 +169,7 @@ class TreeWatch:
                     for number, change in enumerate(await self._refreshed(batch), 1):
                         is_current = False
                         yield change
-                        if number % AT_A_TURN == 0:
+                        if number % PER_ITERATION == 0:
                             await asyncio.sleep(0)
                 except ConnectionLostError:
                     self._connection = self._connection and -1  # a gap, unless nothing was reported
@@ -291,7 +291,7 @@ class TreeWatch:
         while left:
             below = left.pop()
             self._forgotten += 1
-            if self._forgotten % AT_A_TURN == 0:
+            if self._forgotten % PER_ITERATION == 0:
                 await asyncio.sleep(0)
             node = self._nodes.pop(below, None)
             if node is not None:

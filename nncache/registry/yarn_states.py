@@ -255,9 +255,9 @@ def _by_state(what: str, state: str, runs: frozenset[str], ended: frozenset[str]
 
 
 def _odd(what: str, answer: RmReply) -> Undecided:
-    said = _text(_part(answer, "RemoteException").get("message"))
+    message = _text(_part(answer, "RemoteException").get("message"))
     says = f"asked for {what}, the ResourceManager answers with status {answer.status}"
-    return Undecided(f"{says}: {said}" if said else f"{says}, and not with what it was asked for")
+    return Undecided(f"{says}: {message}" if message else f"{says}, and not with what it was asked for")
 
 
 def _is_unknown(answer: RmReply) -> bool:

@@ -45,7 +45,7 @@ def from_hadoop(given: Mapping[str, object], keys: Collection[str]) -> Supplemen
     directory = _directory(given, instead=_INSTEAD if wanted else "")
     if not directory:
         return _NOTHING
-    with _told(directory):
+    with _as_configuration_errors(directory):
         values = {**_values_of(_read(directory), given, keys), **_registry_of_daemon(directory, given)}
     return Supplement({key: value for key, value in values.items() if key in keys}, directory)
 
@@ -78,7 +78,7 @@ def viewfs_of(given: Mapping[str, object]) -> tuple[Mapping[str, str], str]:
     directory = "" if IDENTITY & given.keys() else _directory(given)
     if not directory:
         return {}, ""
-    with _told(directory):
+    with _as_configuration_errors(directory):
         return viewfs_mounts(_read(directory)), directory
 
 
@@ -114,7 +114,7 @@ def _read(directory: str, resources: tuple[str, ...] = RESOURCES) -> Configurati
 
 
 @contextmanager
-def _told(directory: str) -> Iterator[None]:
+def _as_configuration_errors(directory: str) -> Iterator[None]:
     """Make errors of a configuration those of the settings."""
     try:
         yield
@@ -151,7 +151,7 @@ def _values_of(
 
 def _registry_of(directory: str, given: Mapping[str, object]) -> dict[str, object]:
     """Return the settings of the registry; the realm may be that of our own principal, as Hadoop has it."""
-    with _told(directory):
+    with _as_configuration_errors(directory):
         values = dict(configured.configured_registry(_read(directory, configured.RESOURCES)))
     own_realm = str(given.get("principal", "")).partition("@")[2]
     if values.get("registry_secure") and own_realm:

@@ -165,11 +165,11 @@ class Terminator:
         session = session_of(_values(headers, b"cookie"), self._keys(), self._unix_time() * 1000)
         if session is not None:
             return session, (), True
-        said = _values(headers, b"authorization")
-        if len(said) != 1 or said[0].split(b" ", 1)[0].lower() != NEGOTIATE:
+        authorization = _values(headers, b"authorization")
+        if len(authorization) != 1 or authorization[0].split(b" ", 1)[0].lower() != NEGOTIATE:
             raise UnauthenticatedError("Authentication required")
         try:
-            verdict = await self._handshakes.judge(said[0], peer)
+            verdict = await self._handshakes.judge(authorization[0], peer)
         except NotJudgedError as error:
             self._throttled.warn(str(error))
             raise NotJudgedError("the ticket could not be judged; the log of the proxy says why") from error

@@ -159,5 +159,5 @@ def _ask_maven(
             elif re.search(r"Downloading from.*/org/apache/hadoop/.*\.jar$", line.rstrip()):
                 progress(f"{release}: fetching {line.rstrip().rsplit('/', 1)[-1]}")
     if process.returncode != 0:
-        said = complaints[0] if complaints else "it said nothing"  # the rest is advice on Maven's switches
-        raise ResolveError(f"Maven could not bring {release} (exit {process.returncode}): {said}")
+        why = complaints[0] if complaints else "it said nothing"  # the rest is advice on Maven's switches
+        raise ResolveError(f"Maven could not bring {release} (exit {process.returncode}): {why}")

@@ -20,7 +20,7 @@ _CALL_TIMEOUT_S = 10.0
 _CONNECT_TIMEOUT_S = 5.0
 _TICK_S = 1e-6  # keeps apart what would else be due at one time: the loop does not order that
 _CHUNK_BYTES = 65_536
-_TURNS = 5  # of the loop; to accept takes three
+_ACCEPT_ITERATIONS = 5  # of the loop; to accept takes three
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER: on, 0 s
 
 
@@ -31,9 +31,9 @@ class _Mode(enum.Enum):
     HOLD = enum.auto()
 
 
-async def _turns() -> None:
+async def _settle() -> None:
     """Let the loop finish what it has begun to accept or to close."""
-    for _ in range(_TURNS):
+    for _ in range(_ACCEPT_ITERATIONS):
         await asyncio.sleep(0)
 
 
@@ -178,7 +178,7 @@ class Relay:
         async with self._group:
             await self._ending.wait()
             await self._change(_Mode.CUT)
-        await _turns()  # what was closed last is let go
+        await _settle()  # what was closed last is let go
 
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(
@@ -213,7 +213,7 @@ class Relay:
         # asyncio forgets, and never closes, a connection that it is accepting while its server is closed.
         for listening in server.sockets:
             self._loop.remove_reader(listening.fileno())
-        await _turns()
+        await _settle()
         server.close()
 
     def _reset_all(self) -> None:

@@ -28,8 +28,8 @@ _FIRST_ERROR: Final = 400
 
 def parent_of(head: RequestHead) -> TraceParent | None:
     """Return the client's span; of several fields the first counts, as in access logs."""
-    said = next((value for name, value in head.headers if name.lower() == b"traceparent"), b"")
-    return parse_traceparent(said.decode("latin-1"))
+    field = next((value for name, value in head.headers if name.lower() == b"traceparent"), b"")
+    return parse_traceparent(field.decode("latin-1"))
 
 
 def name_of(head: RequestHead) -> str:

@@ -58,5 +58,5 @@ def test_wrong_is_what_outlives_the_proof(
     *, is_held: bool, seen_as_of: float, left_s: float, outcome: AuditOutcome | None
 ) -> None:
     """The NameNode's other answer was there at 10."""
-    found = why_different(is_held=is_held, seen_as_of=seen_as_of, said_at=10.0, left_s=left_s)
+    found = why_different(is_held=is_held, seen_as_of=seen_as_of, read_at=10.0, left_s=left_s)
     assert found is outcome

@@ -143,7 +143,7 @@ def test_each_namenode_address_shows_its_namespace() -> None:
         "namespace_over_rpc": None,
     }
     namespace = Namespace("CID-1", "BP-1")
-    check.said_over_http(namespace)
+    check.note_over_http(namespace)
     check.admit(namespace)
     assert about_namenode(NameNode("nn1:9870", "nn1:8020"), check) == addresses | {
         "namespace_over_http": "BP-1 of cluster CID-1",

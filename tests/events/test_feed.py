@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nncache.events.feed import AT_A_TURN, KEPT_BYTES, Feed
+from nncache.events.feed import KEPT_BYTES, PER_ITERATION, Feed
 from nncache.events.messages import Frame
 from nncache.events.source import After, Begun, Item, StateChange
 from tests.events.doubles import FilterLog
@@ -174,13 +174,13 @@ async def test_a_crowd_is_notified_a_part_in_each_iteration() -> None:
     async with asyncio.TaskGroup() as tasks:
         feed, running = await following(log, tasks)
         woken = list[int]()
-        for number in range(3 * AT_A_TURN):
+        for number in range(3 * PER_ITERATION):
             feed.listeners.add(partial(woken.append, number))
         log.publish(11)
         counts = list[int]()
-        while len(woken) < 3 * AT_A_TURN:
+        while len(woken) < 3 * PER_ITERATION:
             counts.append(len(woken))
             await asyncio.sleep(0)
-        assert max(later - before for before, later in pairwise((*counts, len(woken)))) <= AT_A_TURN
-        assert sorted(woken) == list(range(3 * AT_A_TURN))
+        assert max(later - before for before, later in pairwise((*counts, len(woken)))) <= PER_ITERATION
+        assert sorted(woken) == list(range(3 * PER_ITERATION))
         running.cancel()

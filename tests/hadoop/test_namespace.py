@@ -11,7 +11,7 @@ OURS, THEIRS = Namespace("CID-1", "BP-1"), Namespace("CID-2", "BP-2")
 def check(over_http: Namespace | None = OURS) -> NamespaceCheck:
     """Return a check of a NameNode that has answered this over HTTP."""
     made = NamespaceCheck("nn:9870", "nn:8020")
-    made.said_over_http(over_http)
+    made.note_over_http(over_http)
     return made
 
 
@@ -33,7 +33,7 @@ def test_the_same_namespace_is_admitted() -> None:
     subject.admit(OURS)
     assert subject.is_same(OURS)
     assert (subject.over_rpc, subject.trouble) == (OURS, "")
-    subject.said_over_http(OURS)
+    subject.note_over_http(OURS)
     assert subject.over_rpc == OURS
 
 
@@ -41,7 +41,7 @@ def test_a_format_is_not_reported_as_a_wrong_setting() -> None:
     """N1, N2: the connection is of no more use, and what the next one says counts."""
     subject = check()
     subject.admit(OURS)
-    subject.said_over_http(THEIRS)
+    subject.note_over_http(THEIRS)
     assert not subject.is_same(OURS)
     assert (subject.over_rpc, subject.trouble) == (None, "")
     with pytest.raises(WrongAddressError, match="BP-1"):
@@ -64,8 +64,8 @@ def test_another_namespace_is_refused_until_it_is_the_same(other: Namespace) -> 
     assert not caught.value.is_sent
     assert subject.trouble == str(caught.value)
     assert not subject.is_same(other)
-    subject.said_over_http(other)
+    subject.note_over_http(other)
     assert subject.trouble == ""
-    subject.said_over_http(OURS)
+    subject.note_over_http(OURS)
     subject.admit(OURS)
     assert subject.trouble == ""

@@ -247,7 +247,7 @@ class FakePool:
                     namespace=namespace,
                     journal=journal if fake.answers_journal else None,
                 )
-                self._checks[fake.address].said_over_http(namespace)
+                self._checks[fake.address].note_over_http(namespace)
                 self._view.answered(fake.address, asked_at, answer, others_had=others_had)
             else:
                 self._view.failed(fake.address)

@@ -13,7 +13,7 @@ import pytest
 from nncache.hadoop.change import Touched, Vanished
 from nncache.hadoop.events import EventBatch, Rename, Unlink
 from nncache.invalidation.backoff import NOT_PERMITTED_RETRY_S
-from nncache.invalidation.consumer import FILTERS_PER_TURN, ITEMS_PER_TURN, Consumer
+from nncache.invalidation.consumer import FILTERS_PER_ITERATION, ITEMS_PER_ITERATION, Consumer
 from nncache.invalidation.edits.direct import DirectInotifyEventInputStream
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
@@ -179,8 +179,8 @@ async def test_many_filters_go_and_come_in_steps() -> None:
             super().set_filters(globs)
             asyncio.get_running_loop().call_soon(self.calls.append, ("iteration", None))
 
-    former = {str(number): f"/{number}" for number in range(FILTERS_PER_TURN + 3)}
-    later = {"0": "/0"} | {f"new{number}": f"/{number}" for number in range(FILTERS_PER_TURN)}
+    former = {str(number): f"/{number}" for number in range(FILTERS_PER_ITERATION + 3)}
+    later = {"0": "/0"} | {f"new{number}": f"/{number}" for number in range(FILTERS_PER_ITERATION)}
     sink, stream = Yielding(), ScriptedStream([Filters(former), Filters(later), Covered(9.0, 6)])
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(Consumer(sink, stream, clock).run())
@@ -190,7 +190,7 @@ async def test_many_filters_go_and_come_in_steps() -> None:
     for kind, globs in sink.calls:
         if kind == "filters":
             assert isinstance(globs, dict)
-            assert len(globs.items() ^ seen[-1].items()) <= FILTERS_PER_TURN
+            assert len(globs.items() ^ seen[-1].items()) <= FILTERS_PER_ITERATION
             assert globs.items() <= seen[-1].items() | later.items() or globs.items() <= former.items()
             seen.append(globs)
     assert seen[2] == former
@@ -329,8 +329,8 @@ async def test_requests_for_a_probe_are_passed_on() -> None:
 async def test_a_long_page_lets_others_run() -> None:
     """The event loop serves reads while thousands of transactions are applied."""
     iterations = 0
-    script: list[Line] = [gone(txid) for txid in range(1, 20 * ITEMS_PER_TURN)]
-    async with consuming([*script, Covered(1.0, 20 * ITEMS_PER_TURN)]) as on:
+    script: list[Line] = [gone(txid) for txid in range(1, 20 * ITEMS_PER_ITERATION)]
+    async with consuming([*script, Covered(1.0, 20 * ITEMS_PER_ITERATION)]) as on:
         while not on.sink.of("cover"):
             iterations += 1
             await asyncio.sleep(0)

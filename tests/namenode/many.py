@@ -75,8 +75,8 @@ class ManyNameNodes:
         """Do now what is done each second."""
 
         async def tick_all() -> None:
-            ticks = [running.turn for running in self.namenodes]
-            for tick in (*ticks, *(running.turn for running in self.datanodes), *ticks):
+            ticks = [running.tick for running in self.namenodes]
+            for tick in (*ticks, *(running.tick for running in self.datanodes), *ticks):
                 await tick()
 
         self.wait(tick_all())
@@ -109,7 +109,7 @@ class ManyNameNodes:
                 datanode = DataNodeSpec(place=self.place, directory=directory)
                 self.datanodes.append(await stack.enter_async_context(datanode_serving(datanode)))
             for running in self.namenodes:
-                await running.turn()
+                await running.tick()
             self._started.set_result(None)
             await self._ending.wait()
 

@@ -106,7 +106,7 @@ class Several:
         stack = AsyncExitStack()
         running = await stack.enter_async_context(namenode_on(znodes, name, spec, self.clock))
         self.namenodes.append(NameNodeProcess(member, stack, running))
-        await running.turn()
+        await running.tick()
         return self.namenodes[-1]
 
     async def start_datanode(self, directory: str = "") -> DataNodeProcess:
@@ -122,18 +122,18 @@ class Several:
         assert running.datanode.peers is not None
         running.datanode.peers.silent_s = SILENT_S
         self.datanodes.append(DataNodeProcess(member, stack, running, place))
-        await running.turn()
+        await running.tick()
         await self.look()
         return self.datanodes[-1]
 
     async def look(self) -> None:
         """Let all see who is there."""
         for each in self.datanodes:
-            await each.running.turn()
+            await each.running.tick()
         for process in self.namenodes:
-            await process.running.turn()
+            await process.running.tick()
         for each in self.datanodes:
-            await each.running.turn()
+            await each.running.tick()
 
     async def kill(self, process: NameNodeProcess | DataNodeProcess) -> None:
         """End a process, of which nothing goes on; its session ends with it."""
@@ -158,9 +158,9 @@ class Several:
     async def tick(self) -> None:
         """Let all do what they do each second."""
         for process in self.namenodes:
-            await process.running.turn()
+            await process.running.tick()
         for each in self.datanodes:
-            await each.running.turn()
+            await each.running.tick()
             await each.running.copy()
 
     async def settle(self, ticks: int = 12) -> None:

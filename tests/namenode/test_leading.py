@@ -299,8 +299,8 @@ async def test_an_internal_error_keeps_from_one_second_alone(caplog: pytest.LogC
     async def tick() -> None:
         raise errors.pop(0)
 
-    logged = await on_zookeeper._turn_once(tick, "")  # noqa: SLF001 - the work of one second
-    assert await on_zookeeper._turn_once(tick, logged) == logged  # noqa: SLF001 - as above
+    logged = await on_zookeeper._tick_once(tick, "")  # noqa: SLF001 - the work of one second
+    assert await on_zookeeper._tick_once(tick, logged) == logged  # noqa: SLF001 - as above
     assert caplog.text.count("internal error") == 1
     with pytest.raises(DoubledError):
-        await on_zookeeper._turn_once(tick, logged)  # noqa: SLF001 - as above
+        await on_zookeeper._tick_once(tick, logged)  # noqa: SLF001 - as above

@@ -204,18 +204,18 @@ async def test_a_leader_is_followed_by_another_which_fences_it(
             leaders = [
                 Leader(stores[0], "first", lambda: 1_000_000), Leader(stores[1], "second", lambda: 400_000)
             ]  # fmt: skip
-            assert [await leader.turn() for leader in leaders] == [True, False]
+            assert [await leader.try_to_lead() for leader in leaders] == [True, False]
             assert [(await leader.standing()).is_active for leader in leaders] == [True, False]
             before = (await leaders[0].standing()).since_ms
             fenced = FencedZnodes(stores[0], leaders[0].fence)
             await fenced.commit([SetData(layout.LEASES, b"")])
             await expire(address, first)
-            assert await leaders[1].turn()
+            assert await leaders[1].try_to_lead()
             assert [(await leader.standing()).is_active for leader in leaders] == [False, True]
             assert (await leaders[1].standing()).since_ms > before
             with pytest.raises(NotLeadingError):
                 await fenced.commit([SetData(layout.LEASES, b"")])
-            assert not await leaders[0].turn()
+            assert not await leaders[0].try_to_lead()
             with pytest.raises(NotLeadingError):
                 await fenced.commit([SetData(layout.LEASES, b"")])
 
@@ -388,7 +388,7 @@ async def test_a_datanode_comes_back_with_its_blocks_and_is_alone(
             with pytest.raises(on_zookeeper.DoubledError):
                 await on_zookeeper.datanode_serving(spec).__aenter__()
             assert await opened() == (200, b"data")
-        await namenode.turn()
+        await namenode.tick()
         status, body = await opened()
         assert (status, b"Failed to find datanode" in body) == (403, True)
         async with on_zookeeper.datanode_serving(spec):

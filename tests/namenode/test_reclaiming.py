@@ -54,7 +54,7 @@ async def inodes(fixture: Fixture) -> int:
 
 async def test_a_tick_reclaims_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A large tree takes several ticks, between which the NameNode does its other work."""
-    monkeypatch.setattr(reclaiming, "STEPS_OF_A_TURN", 10)
+    monkeypatch.setattr(reclaiming, "STEPS_PER_TICK", 10)
     monkeypatch.setattr(reclaiming, "_ENTRIES_AT_ONCE", 4)
     fixture = await tree(tmp_path)
     await fixture.namenode.delete(fixture.root, "/d", recursive=True)
@@ -88,7 +88,7 @@ async def test_others_go_on_while_a_tree_is_reclaimed(tmp_path: Path) -> None:
 
 async def test_a_large_file_is_reclaimed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some blocks a step; a NameNode that goes on after another one does not find those that are gone."""
-    monkeypatch.setattr(reclaiming, "STEPS_OF_A_TURN", 2)
+    monkeypatch.setattr(reclaiming, "STEPS_PER_TICK", 2)
     monkeypatch.setattr(reclaiming, "_BLOCKS_AT_ONCE", 3)
     fixture = await Fixture.make(tmp_path)
     file = await fixture.create("/f", A)
@@ -96,7 +96,7 @@ async def test_a_large_file_is_reclaimed_in_parts(tmp_path: Path, monkeypatch: p
     await fixture.namenode.delete(fixture.root, "/f", recursive=False)
     await fixture.namenode.reclaim()
     assert len(await fixture.znodes.children(layout.BLOCK_LOCATIONS)) == 20 - 2 * 3
-    monkeypatch.setattr(reclaiming, "STEPS_OF_A_TURN", 100)
+    monkeypatch.setattr(reclaiming, "STEPS_PER_TICK", 100)
     other = await Fixture.make(tmp_path / "other", fixture.znodes)
     await other.namenode.reclaim()
     await fixture.namenode.reclaim()
@@ -109,7 +109,7 @@ async def test_a_tick_deletes_a_part_of_the_replicas(tmp_path: Path, monkeypatch
     fixture = await tree(tmp_path)
     await fixture.namenode.delete(fixture.root, "/d", recursive=True)
     await fixture.namenode.reclaim()
-    monkeypatch.setattr(namenode, "OF_A_TURN", 10)
+    monkeypatch.setattr(namenode, "PER_TICK", 10)
     seen: set[int] = set()
     is_over = False
 
@@ -128,7 +128,7 @@ async def test_a_tick_deletes_a_part_of_the_replicas(tmp_path: Path, monkeypatch
 
 async def test_a_tick_releases_a_part_of_the_leases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the files that their writers have left so many are closed a tick."""
-    monkeypatch.setattr(namenode, "OF_A_TURN", 2)
+    monkeypatch.setattr(namenode, "PER_TICK", 2)
     fixture = await Fixture.make(tmp_path)
     files = {(await fixture.create(f"/{number}", A)).id for number in range(5)}
     await fixture.namenode.check_leases()

@@ -170,7 +170,7 @@ async def test_many_blocks_that_wait_cost_a_tick_little(tmp_path: Path) -> None:
             )
         seen: dict[str, float] = {_Compared(block): 0.0 for block in blocks}
         running.replicating._whole_since = seen  # noqa: SLF001 - as if all had been seen
-        await running.replicating.turn()
+        await running.replicating.tick()
         assert _Compared.compared <= 2 * len(blocks)
 
 
@@ -271,8 +271,8 @@ async def test_a_datanode_that_was_paused_leaves_the_next_its_address(tmp_path: 
         paused.running.znodes.get_many = read  # type: ignore[method-assign] # to come between
         with paused.running.datanode.transferring():
             with suppress(BadVersionError):
-                await paused.running.turn()
-            await paused.running.turn()
+                await paused.running.tick()
+            await paused.running.tick()
         namenode = cluster.namenodes[0].running
         await namenode.datanodes.look()
         assert namenode.datanodes.there[paused.name].http == following[0].running.http
@@ -473,7 +473,7 @@ async def crossed(
     cluster.datanodes[0].file(lost).unlink()
     assert await reporting.report() == 1
     await change()
-    await cluster.namenodes[0].running.turn()
+    await cluster.namenodes[0].running.tick()
 
 
 async def test_what_is_younger_than_a_report_is_not_missing(
@@ -724,7 +724,7 @@ async def test_a_claim_does_not_outlive_its_work(
             for each in cluster.datanodes:
                 without(context, each, queues)
                 with suppress(ConnectionLostError):
-                    await each.running.turn()
+                    await each.running.tick()
             assert any(name.startswith(layout.CLAIMS) for name in await cluster.queued())
         await cluster.settle()
         assert await cluster.opened("/f") == DATA[:1000]

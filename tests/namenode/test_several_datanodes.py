@@ -255,7 +255,7 @@ async def test_a_full_datanode_gets_no_new_block(tmp_path: Path, monkeypatch: py
         assert addresses == {each.running.http for each in cluster.datanodes if each is not full}
         commits = full.member.commits
         for _ in range(3):
-            await full.running.turn()
+            await full.running.tick()
         assert full.member.commits == commits
 
 

@@ -14,12 +14,12 @@ async def test_marks_go_an_hour_after_their_process() -> None:
     await znodes.commit([*(Create(f"{MARKS}/{name}/0", b"") for name in names), Create(alive("there"), b"")])
     now = 0.0
     sweeper = Sweeper(znodes, lambda: now)
-    await sweeper.turn()
+    await sweeper.tick()
     now = AFTER_S
     await znodes.commit([Create(alive("back"), b"")])
-    await sweeper.turn()
+    await sweeper.tick()
     await znodes.commit([Delete(alive("back"))])
     assert set(await znodes.children(MARKS)) == set(names)
     now = AFTER_S + 1
-    await sweeper.turn()
+    await sweeper.tick()
     assert set(await znodes.children(MARKS)) == {"there", "back"}

@@ -17,7 +17,7 @@ from nncache.registry.errors import PathNotFoundError, RegistryError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.tree_reading import read_tree
-from nncache.registry.tree_watch import AT_A_TURN, Change, Current, Present, Removed, TreeWatch, WatchGap
+from nncache.registry.tree_watch import PER_ITERATION, Change, Current, Present, Removed, TreeWatch, WatchGap
 from nncache.testbed import Cluster
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected, expire
@@ -248,7 +248,7 @@ async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) 
             is_over.set()
         assert sum(isinstance(change, Removed) for change in reported) == many + 1
         assert watch.watched == many + 2
-        assert others >= many // AT_A_TURN
+        assert others >= many // PER_ITERATION
         costs.append(len(steps) + len(session.reads))
     assert costs[1] < 15 * costs[0]
 

@@ -70,8 +70,8 @@ def parse(data: bytes, *, is_end: bool = False) -> Reply | None:
         body = data[end + 4 :]  # neither length nor chunks: the end of the connection is its end
     connection = _field(head, b"\r\nconnection:")
     keeps = not rest and rest is not None and connection != b"close" and head[7:8] == b"1"
-    said = _field(head, b"\r\ncache-status:") or _field(head, b"\r\nx-cache-status:")
-    return Reply(status, _served(said) if said else "", body, keeps, head)
+    cache_status = _field(head, b"\r\ncache-status:") or _field(head, b"\r\nx-cache-status:")
+    return Reply(status, _served(cache_status) if cache_status else "", body, keeps, head)
 
 
 def digest_of(status: int, body: bytes) -> int:
@@ -140,12 +140,12 @@ def _after_trailers(body: bytes, data: bytes, at: int) -> tuple[bytes | None, by
 
 
 @lru_cache(maxsize=1024)
-def _served(said: bytes) -> str:
+def _served(cache_status: bytes) -> str:
     """Return in short what a `Cache-Status` of RFC 9211 says (its last member: the nearest cache), or nginx's own."""
-    if b";" not in said:
-        return said.decode("latin-1")
+    if b";" not in cache_status:
+        return cache_status.decode("latin-1")
     how, why = b"", b""
-    for hit, forwarded, detail, reason in _CACHE.findall(said):
+    for hit, forwarded, detail, reason in _CACHE.findall(cache_status):
         if detail:
             why = b"; " + reason
         else:

@@ -33,8 +33,8 @@ class Times:
     grace_s: float = 10.0  # how long after the end replies are awaited
 
 
-class Turn:
-    """Where one poller stands."""
+class Polling:
+    """What one poller has sent, and what it sends next."""
 
     def __init__(self, poller: Poller, requests: tuple[bytes, ...], begins_s: float, period_s: float) -> None:
         self.poller = poller
@@ -69,8 +69,8 @@ class Schedule:
     """Runs all pollers of one process; all times are seconds on the clock that it is given.
 
     Invariants:
-        S1  Each turn that has polls left has a timer for the next one, or holds it until a reply has come.
-        S2  `_running` counts the turns that await something or have a poll due before `_ends_s`.
+        S1  Each poller that has polls left has a timer for the next one, or holds it until a reply has come.
+        S2  `_running` counts the pollers that await something or have a poll due before `_ends_s`.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Schedule:
         self._ends_s = times.ends_s
         self._now = now
         self._rows = rows
-        self._turns = [Turn(poller, requests, times.begins_s, period_s) for poller, requests in pollers]
+        self._polled = [Polling(poller, requests, times.begins_s, period_s) for poller, requests in pollers]
         self._running = 0
         self._finished = asyncio.Event()
         self._bug: BaseException | None = None  # the first that a callback of the event loop met
@@ -98,24 +98,24 @@ class Schedule:
         asyncio.get_running_loop().set_exception_handler(self._take_bug)
         async with asyncio.TaskGroup() as tasks:
             now_s = self._now()
-            for turn in self._turns:
-                turn.client = Client(address, tasks, self._taker(turn))
-                turn.skip_to(now_s)
-            self._running = sum(turn.next_s < self._ends_s for turn in self._turns)
-            for turn in self._turns:
-                self._go_on(turn)
+            for polling in self._polled:
+                polling.client = Client(address, tasks, self._taker(polling))
+                polling.skip_to(now_s)
+            self._running = sum(polling.next_s < self._ends_s for polling in self._polled)
+            for polling in self._polled:
+                self._go_on(polling)
             while self._running and self._bug is None:
                 await self._look_after()
-            for turn in self._turns:
-                turn.client.close()
+            for polling in self._polled:
+                polling.client.close()
         if self._bug is not None:
             raise self._bug
 
     def stop(self) -> None:
         """Let no poll be due any more: `run` ends when those on their way have ended."""
         self._ends_s = self._now()
-        for turn in self._turns:
-            if not turn.awaits and turn.next_s >= self._ends_s:
+        for polling in self._polled:
+            if not polling.awaits and polling.next_s >= self._ends_s:
                 self._end()
 
     async def _look_after(self) -> None:
@@ -124,9 +124,9 @@ class Schedule:
             async with asyncio.timeout(REST_S):
                 await self._finished.wait()
         now_s, timeout_s = self._now(), self._times.timeout_s
-        for turn in self._turns:
-            if turn.awaits and now_s - turn.sent_s >= timeout_s:
-                turn.client.give_up(f"no reply within {timeout_s:g} s")
+        for polling in self._polled:
+            if polling.awaits and now_s - polling.sent_s >= timeout_s:
+                polling.client.give_up(f"no reply within {timeout_s:g} s")
         if self._running and now_s >= self._ends_s + self._times.grace_s:
             self._give_up()
 
@@ -139,46 +139,46 @@ class Schedule:
 
     def _give_up(self) -> None:
         """Count what has not ended as failed."""
-        for turn in self._turns:
-            turn.is_held = False
-            if turn.awaits:
-                turn.client.give_up("no reply before the end")
-            while turn.next_s < self._ends_s:
-                turn.advance()
-                self._rows.add_unsent(turn.poller.number, turn.path_id, turn.due_s, self._now())
+        for polling in self._polled:
+            polling.is_held = False
+            if polling.awaits:
+                polling.client.give_up("no reply before the end")
+            while polling.next_s < self._ends_s:
+                polling.advance()
+                self._rows.add_unsent(polling.poller.number, polling.path_id, polling.due_s, self._now())
         self._running = 0
 
-    def _go_on(self, turn: Turn) -> None:
-        """Send a turn's next poll when it is due and, if the one before still awaits its reply, after that."""
-        if turn.next_s >= self._ends_s:
+    def _go_on(self, polling: Polling) -> None:
+        """Send a poller's next poll when it is due and, if the one before still awaits its reply, after that."""
+        if polling.next_s >= self._ends_s:
             return
-        left_s = turn.next_s - self._now()
+        left_s = polling.next_s - self._now()
         if left_s > 0:
-            asyncio.get_running_loop().call_later(max(left_s, TICK_S), self._go_on, turn)
-        elif turn.awaits:
-            turn.is_held = True
+            asyncio.get_running_loop().call_later(max(left_s, TICK_S), self._go_on, polling)
+        elif polling.awaits:
+            polling.is_held = True
         else:
-            self._send(turn)
+            self._send(polling)
 
-    def _send(self, turn: Turn) -> None:
-        request = turn.advance()
-        turn.awaits, turn.is_held = True, False
-        turn.sent_s = self._now()
-        turn.client.ask(request)
-        self._go_on(turn)
+    def _send(self, polling: Polling) -> None:
+        request = polling.advance()
+        polling.awaits, polling.is_held = True, False
+        polling.sent_s = self._now()
+        polling.client.ask(request)
+        self._go_on(polling)
 
-    def _taker(self, turn: Turn) -> Callable[[Reply | str], None]:
-        """Return what takes the replies to a turn's polls."""
-        number = turn.poller.number
+    def _taker(self, polling: Polling) -> Callable[[Reply | str], None]:
+        """Return what takes the replies to a poller's polls."""
+        number = polling.poller.number
         now, add_reply, add_failure = self._now, self._rows.add_reply, self._rows.add_failure
 
         def take(outcome: Reply | str) -> None:
-            turn.awaits = False
+            polling.awaits = False
             add = add_failure if isinstance(outcome, str) else add_reply
-            add(number, turn.path_id, turn.due_s, turn.sent_s, now(), outcome)  # type: ignore[arg-type]  # as chosen
-            if turn.is_held:
-                self._send(turn)
-            elif turn.next_s >= self._ends_s:
+            add(number, polling.path_id, polling.due_s, polling.sent_s, now(), outcome)  # type: ignore[arg-type]  # as chosen
+            if polling.is_held:
+                self._send(polling)
+            elif polling.next_s >= self._ends_s:
                 self._end()
 
         return take

@@ -36,7 +36,7 @@ class _Waiter:
     head: bytes  # of its request, without the fields that say what it has and for how long it waits
     client: Client = field(init=False)  # its connection
     tag: bytes = _UNKNOWN_TAG  # of the last answer
-    said: Reply | None = None  # that answer
+    reply: Reply | None = None  # that answer
     sent_s: float = 0.0  # when the request that is on its way was sent
     gives_up: asyncio.TimerHandle | None = None  # ends that, if no answer comes
 
@@ -104,10 +104,10 @@ class Waiting:
                 self._ask_at(waiter, now_s + PAUSE_S)
                 return
             at_s = now_s if outcome.is_applied else waiter.sent_s
-            if outcome.status == _UNCHANGED and waiter.said is not None:
-                outcome = waiter.said._replace(served=outcome.served, head=outcome.head)
+            if outcome.status == _UNCHANGED and waiter.reply is not None:
+                outcome = waiter.reply._replace(served=outcome.served, head=outcome.head)
             else:
-                waiter.said = outcome
+                waiter.reply = outcome
             waiter.tag = outcome.tag or _UNKNOWN_TAG
             self._rows.add_reply(number, path_id, at_s, at_s, now_s, outcome)
             if not (self._until_found and outcome.status == _FOUND):

@@ -197,10 +197,10 @@ def _bars(axes: Axes, place: int, mode: ModeFigures, parts: Mapping[float, float
     axes.grid(visible=False, axis="y")
 
 
-def _texts(axes: Axes, place: int, mode: ModeFigures, said: str, below: str) -> None:
+def _texts(axes: Axes, place: int, mode: ModeFigures, total: str, below: str) -> None:
     """Name a bar and its total above it, its parts below."""
     above, under = place - _BAR / 2 - 0.04, place + _BAR / 2 + 0.05
-    head = plain(f"{plain(mode.mode, 12)}: {said}", _LINE)
+    head = plain(f"{plain(mode.mode, 12)}: {total}", _LINE)
     axes.text(0, above, head, color=colour(mode), weight="bold", size=13, va="bottom")
     axes.text(0, under, plain(below, _LINE), color="#555555", size=11, va="top")
 
@@ -217,10 +217,10 @@ def _draw_savings(axes: Axes, rows: list[Saving]) -> None:
             at, known = place + (place_in - 1) * _SAVED_BAR, 0.0 if math.isnan(share) else share
             lowest = min(lowest, known)
             axes.barh(at, known, height=0.9 * _SAVED_BAR, color=tinted(tint, _SAVED_SHADES[place_in]))
-            said = "not measured" if math.isnan(share) else saved(share)
+            label = "not measured" if math.isnan(share) else saved(share)
             end = max(known, 0.0), at
             style: dict[str, Any] = {"va": "center", "size": 11, "color": tint}
-            axes.annotate(said, end, (6, 0), textcoords="offset points", **style)
+            axes.annotate(label, end, (6, 0), textcoords="offset points", **style)
     left = max(lowest, _LEAST)
     axes.set(xlim=(left, 1.17 - 0.25 * left), ylim=(len(rows) - 0.5, -0.5))
     axes.set_yticks(range(len(rows)), [_named(row) for row in rows], size=13)

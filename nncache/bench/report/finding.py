@@ -92,11 +92,11 @@ def ways(info: RunInfo, modes: Modes) -> str:
         "nginx": f"nginx: through a cache that keeps each answer for {info.nginx_valid_s:g} s.",
         UNPOLLED: "unpolled: no one asks; what is left is the changes and the NameNode's own work.",
     }
-    said = [known[mode.mode] for mode in modes if mode.mode in known]
+    described = [known[mode.mode] for mode in modes if mode.mode in known]
     return " ".join(
         [
             f"Each poller asks for the status of its path every {info.period_s:g} s.",
-            *said,
+            *described,
             "Calls are counted without those that make the changes, CPU with them.",
             f"Wrong is an answer that had been untrue for more than {info.bound_s:g} s, or never was true.",
         ]

@@ -87,15 +87,15 @@ def _own_use_of(process: psutil.Process) -> tuple[float, int]:
 
 def calls_of(http: str) -> dict[str, float]:
     """Return how often a NameNode was called, by name."""
-    said = beans(http, "Hadoop:service=NameNode,name=*")
-    rpc, activity = _rpc_calls(said), (bean for bean in said if bean["name"] == _NAMENODE_ACTIVITY)
+    found = beans(http, "Hadoop:service=NameNode,name=*")
+    rpc, activity = _rpc_calls(found), (bean for bean in found if bean["name"] == _NAMENODE_ACTIVITY)
     calls = {name: float(rpc[key]) for key, name in _RPC_METHODS.items() if key in rpc}
     return calls | {name: float(bean[key]) for bean in activity for key, name in _ACTIVITY.items()}
 
 
-def _rpc_calls(said: Iterable[Mapping[str, Any]]) -> Counter[str]:
+def _rpc_calls(found: Iterable[Mapping[str, Any]]) -> Counter[str]:
     calls: Counter[str] = Counter()
-    for bean in said:
+    for bean in found:
         if bean["name"].startswith(_RPC_ACTIVITY):
             for name, count in bean.items():
                 if name.endswith("NumOps") and not name.startswith(

@@ -57,9 +57,9 @@ class Figure:
     @property
     def limits(self) -> str:
         """The limits for people; empty without any."""
-        said = [f"at most {_number(self.most)}"] if self.most < math.inf else []
-        said += [f"at least {_number(self.least)}"] if self.least > -math.inf else []
-        return ", ".join(said)
+        bounds = [f"at most {_number(self.most)}"] if self.most < math.inf else []
+        bounds += [f"at least {_number(self.least)}"] if self.least > -math.inf else []
+        return ", ".join(bounds)
 
     @property
     def shown(self) -> str:

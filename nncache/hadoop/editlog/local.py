@@ -51,10 +51,10 @@ def read_version(directory: Path) -> Namespace | None:
     Raises OSError: it cannot be read.
     """
     text = (directory / "VERSION").read_text(encoding="latin-1")  # java.util.Properties
-    said = {match["key"]: _ESCAPED.sub(r"\1", match["value"].strip()) for match in _PROPERTY.finditer(text)}
-    if "clusterID" not in said or "blockpoolID" not in said:
+    found = {match["key"]: _ESCAPED.sub(r"\1", match["value"].strip()) for match in _PROPERTY.finditer(text)}
+    if "clusterID" not in found or "blockpoolID" not in found:
         return None
-    return Namespace(said["clusterID"], said["blockpoolID"])
+    return Namespace(found["clusterID"], found["blockpoolID"])
 
 
 class _Segment(NamedTuple):

@@ -117,7 +117,7 @@ def accept(token: bytes, keytab: str) -> Accepted | RefusedToken:
             return RefusedToken("it does not say at once who is there")
         initiator, service = str(context.initiator_name), str(context.target_name)
     except error as exc:
-        return RefusedToken(_said(exc))
+        return RefusedToken(_message_of(exc))
     return Accepted(initiator, service, bytes(reply or b""))
 
 
@@ -131,7 +131,7 @@ def see_key(service: Principal, keytab: str) -> None:
         name = gssapi.Name(str(service), gssapi.NameType.kerberos_principal)
         gssapi.Credentials(name=name, usage="accept", store={"keytab": keytab})
     except gssapi.exceptions.GSSError as exc:
-        raise KerberosError(_said(exc)) from None
+        raise KerberosError(_message_of(exc)) from None
 
 
 class GssContext:
@@ -211,12 +211,12 @@ def _explained(what: str) -> Iterator[None]:
     try:
         yield
     except _gssapi().exceptions.GSSError as exc:
-        said = _said(exc)
-        kind = _NoKeyError if said == _NO_CACHE else KerberosError
-        raise kind(f"{what}: {with_advice(said)}") from None
+        message = _message_of(exc)
+        kind = _NoKeyError if message == _NO_CACHE else KerberosError
+        raise kind(f"{what}: {with_advice(message)}") from None
 
 
-def _said(exc: Any) -> str:  # noqa: ANN401 - gssapi.exceptions.GSSError, which has no types
+def _message_of(exc: Any) -> str:  # noqa: ANN401 - gssapi.exceptions.GSSError, which has no types
     """Return the mechanism's words; the general ones say "Unspecified GSS failure" to nearly everything."""
     silence = {"Success", "Unknown error"}
     words = [text for text in exc.get_all_statuses(exc.min_code, is_maj=False) if text not in silence]

@@ -44,8 +44,8 @@ def on_host(principal: Principal, host: str) -> Principal:
     return Principal(principal.service, host.lower(), principal.realm)
 
 
-def expected_server(configured: Principal | None, address_host: str, said: Principal) -> Principal:
-    """Return the principal whose ticket is shown to a server that calls itself `said`.
+def expected_server(configured: Principal | None, address_host: str, named: Principal) -> Principal:
+    """Return the principal whose ticket is shown to a server that calls itself `named`.
 
     A configured one must agree with what the server says; its `_HOST` is the host of the address, and a short name
     stands for the host of the same name in any domain. An IP address names no host: there the server's word for it
@@ -54,18 +54,18 @@ def expected_server(configured: Principal | None, address_host: str, said: Princ
     Raises ValueError: the server is another one than was configured.
     """
     if configured is None:
-        return said
-    is_agreed = configured.service == said.service and _is_host(configured.host, address_host, said.host)
-    if not is_agreed or (configured.realm and said.realm and configured.realm != said.realm):
-        raise ValueError(f"it calls itself {said}, and {on_host(configured, address_host)} is expected")
-    return Principal(said.service, said.host, configured.realm)
+        return named
+    is_agreed = configured.service == named.service and _is_host(configured.host, address_host, named.host)
+    if not is_agreed or (configured.realm and named.realm and configured.realm != named.realm):
+        raise ValueError(f"it calls itself {named}, and {on_host(configured, address_host)} is expected")
+    return Principal(named.service, named.host, configured.realm)
 
 
-def _is_host(configured: str, address_host: str, said: str) -> bool:
-    said = said.lower()
+def _is_host(configured: str, address_host: str, host: str) -> bool:
+    host = host.lower()
     if configured != HOST:
-        return configured.lower() == said
-    return _is_ip(address_host) or said == address_host.lower() or said.startswith(f"{address_host.lower()}.")
+        return configured.lower() == host
+    return _is_ip(address_host) or host == address_host.lower() or host.startswith(f"{address_host.lower()}.")
 
 
 def _is_ip(host: str) -> bool:

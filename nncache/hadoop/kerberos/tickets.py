@@ -89,7 +89,7 @@ class KeytabTickets:
         self._attempt_at = float("-inf")  # when it began
         self._ended_at = float("-inf")  # when an attempt last failed
         self._failure = ""  # how; "" after one that did not
-        self._told: set[str] = set()  # failures that the log has named since
+        self._logged: set[str] = set()  # failures that the log has named since
         self._silence = (
             f"no Kerberos ticket for {name}: the KDC does not answer: see that the KDCs that krb5.conf names are up "
             "and can be reached from this host"
@@ -180,9 +180,9 @@ class KeytabTickets:
             self._ended_at = now
             self._failed(str(error))
             return
-        if self._told:
+        if self._logged:
             _log.info("the KDC gives tickets for %s again", self._name)
-            self._told.clear()
+            self._logged.clear()
         self._failure, self._is_recheck_due = "", False
         if self._old_cache:
             self._source.destroy(self._old_cache)
@@ -193,8 +193,8 @@ class KeytabTickets:
     def _failed(self, why: str) -> None:
         """Keep why there is no other ticket, and say it once."""
         self._failure = why
-        if why not in self._told:
-            self._told.add(why)
+        if why not in self._logged:
+            self._logged.add(why)
             held = self._valid()
             left = ""
             if held is not None:

@@ -74,10 +74,10 @@ class WebLogin:
         reply = await handler(request)
         if _is_refusal(reply):
             self._identity.recheck()
-            said = reply.reason or str(reply.status)
+            reason = reply.reason or str(reply.status)
             reply.close()
             raise KerberosError(
-                f"{address} does not accept {self._identity.name} as HTTP/{host}: {with_advice(said)}; see that "
+                f"{address} does not accept {self._identity.name} as HTTP/{host}: {with_advice(reason)}; see that "
                 f"hadoop.http.authentication.kerberos.principal and its keytab there are those of HTTP/{host}"
             )
         fields = reply.headers.getall("WWW-Authenticate", ())

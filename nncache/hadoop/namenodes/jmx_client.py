@@ -133,8 +133,8 @@ class JmxClient:
 
     def _known_namespace(self, namenode: NameNode, started_ms: int) -> Namespace | None:
         """Return what this very process has said before; it cannot change."""
-        said_in, namespace = self._namespaces.get(namenode, (None, None))
-        return namespace if said_in == started_ms else None
+        known_start_ms, namespace = self._namespaces.get(namenode, (None, None))
+        return namespace if known_start_ms == started_ms else None
 
     async def _ask_started(self, namenode: NameNode) -> int:
         return parse_started_ms(await self._get(namenode, STARTED_QUERY))

@@ -301,7 +301,7 @@ class NameNodePool:
         else:
             self._login_failures.discard(namenode)
             self._distrusted.pop(namenode, None)
-            self._checks[namenode].said_over_http(answer.namespace)
+            self._checks[namenode].note_over_http(answer.namespace)
             self._view.answered(namenode, asked_at, answer, others_had=others_had)
         if was_active is not None and self._view.active is None:
             self._probe_all_now()

@@ -138,7 +138,7 @@ class WebHdfs:
         address = parse_rpc_address(await self._jmx(STATUS_QUERY))
         check = NamespaceCheck(self._transport.url(""), address)
         cluster_id = parse_cluster_id(await self._jmx(CLUSTER_QUERY))
-        check.said_over_http(Namespace(cluster_id, parse_block_pool(await self._jmx(BLOCK_POOL_QUERY))))
+        check.note_over_http(Namespace(cluster_id, parse_block_pool(await self._jmx(BLOCK_POOL_QUERY))))
         return address, check
 
     # -- writes

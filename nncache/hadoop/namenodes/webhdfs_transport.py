@@ -97,7 +97,7 @@ class WebHdfsTransport:
             ) as reply:
                 return await _body(reply)
         except (aiohttp.ClientError, TimeoutError) as exc:
-            raise DataNodeUnavailableError(f"{url.authority}: {_said(exc)}") from exc
+            raise DataNodeUnavailableError(f"{url.authority}: {_reason_of(exc)}") from exc
 
     async def _ask_namenode(
         self,
@@ -121,7 +121,7 @@ class WebHdfsTransport:
                 if len(self._bases) == 1 or kind is None or not may_retry(method == "GET", kind, timeouts):
                     raise
                 timeouts += kind is FailureKind.TIMEOUT
-                failures.append(f"{url.authority}: {_said(exc)}")
+                failures.append(f"{url.authority}: {_reason_of(exc)}")
             else:
                 self._base = base
                 return result
@@ -150,7 +150,7 @@ def _kind_of(exc: RemoteExceptionError | aiohttp.ClientError | TimeoutError) -> 
             return FailureKind.CUT
 
 
-def _said(exc: Exception) -> str:
+def _reason_of(exc: Exception) -> str:
     match exc:
         case RemoteExceptionError():
             return exc.remote.exception

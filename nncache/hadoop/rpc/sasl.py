@@ -146,9 +146,9 @@ class SaslHandshake:
                 f"{self._address} does not offer Kerberos, but {offered}: is "
                 "hadoop.security.authentication=kerberos set there?"
             )
-        said = Principal(offer.protocol, offer.server_id)
+        named = Principal(offer.protocol, offer.server_id)
         try:
-            self._name = expected_server(self._server, self._address.rpartition(":")[0], said)
+            self._name = expected_server(self._server, self._address.rpartition(":")[0], named)
         except ValueError as exc:
             raise OtherServerError(
                 f"{self._address} is not the NameNode that was expected: {exc}; see namenode_principal and the address"
@@ -171,13 +171,13 @@ class SaslHandshake:
     def _agree(self, wrapped: bytes) -> bytes:
         """Choose the strongest protection that the server offers."""
         try:
-            said = self._context.unwrap(wrapped, is_encrypted=False)
-            if len(said) != 1 + _SIZE_BYTES:
-                raise FramingError(f"{self._address} offers protections in {len(said)} bytes instead of 4")
-            offered = Qop(said[0] & 7)
+            plain = self._context.unwrap(wrapped, is_encrypted=False)
+            if len(plain) != 1 + _SIZE_BYTES:
+                raise FramingError(f"{self._address} offers protections in {len(plain)} bytes instead of 4")
+            offered = Qop(plain[0] & 7)
             chosen = next((qop for qop in reversed(Qop) if qop in offered), None)
             if chosen is None:
-                raise FramingError(f"{self._address} offers no protection that is known: {said[0]}")
+                raise FramingError(f"{self._address} offers no protection that is known: {plain[0]}")
             if chosen is not Qop.AUTHENTICATION:
                 self._protection = ContextProtection(
                     self._address, self._client_id, self._context, encrypts=chosen is Qop.PRIVACY

@@ -187,8 +187,8 @@ class Follower:
                 )
             case Stale(changes):
                 await self._see_filters(record.generation, is_first=is_first)
-                told = tuple(_told_again(txid, change, read.after_txid) for txid, change in changes)
-                self._items.append(Changes(told, record.link.txid))
+                passed_on = tuple(_passed_on(txid, change, read.after_txid) for txid, change in changes)
+                self._items.append(Changes(passed_on, record.link.txid))
                 self._news.set()
 
     async def _see_filters(self, generation: int, *, is_first: bool) -> None:
@@ -253,10 +253,10 @@ class Follower:
             return
 
 
-def _told_again(txid: int, change: Change, after_txid: int) -> tuple[int, Change]:
+def _passed_on(txid: int, change: Change, after_txid: int) -> tuple[int, Change]:
     """Return a change as it is to be passed on by who has read all transactions up to `after_txid` already.
 
-    One of these may stand for later ones, too, which it has swallowed (`channel.digest`), so it is told again; but
+    One of these may stand for later ones, too, which it has swallowed (`channel.digest`), so it is reported again; but
     no two-step write may end by what came before its time.
     """
     if txid <= after_txid and isinstance(change, Opened | Closed):

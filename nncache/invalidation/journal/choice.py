@@ -105,8 +105,8 @@ class AutoEdits:
         self._backoff = Backoff(FIRST_TRIAL_S, LAST_TRIAL_S)  # of trials
         self._taken_at = -math.inf  # when the one in use was taken
         self._why_not = dict[str, str]()  # why each that is better than the one in use is not, by name
-        self._said = (
-            ""  # the last log line of a run's beginning, or of a trial in vain: the same is said once
+        self._logged = (
+            ""  # the last log line of a run's beginning, or of a trial in vain: the same is logged once
         )
 
     @property
@@ -135,10 +135,10 @@ class AutoEdits:
         self._term = choice.source.term
         self._through_txid, self._is_durable = after_txid, after_txid is not None
         why_not = "".join(f" and not from {name}: {why}" for name, why in self._why_not.items())
-        said = f"edits are read from {choice.name}{why_not}"
-        if said != self._said:
-            _log.info("%s", said)
-            self._said = said
+        message = f"edits are read from {choice.name}{why_not}"
+        if message != self._logged:
+            _log.info("%s", message)
+            self._logged = message
         self._use(choice)
 
     def stop(self) -> None:
@@ -281,7 +281,7 @@ class AutoEdits:
         return read
 
     def _change_over(self, choice: Choice, why_not: str = "") -> None:
-        self._said = ""
+        self._logged = ""
         _log.info("edits after transaction %d are read from %s%s", self._through_txid, choice.name, why_not)
         self._use(choice)
         choice.source.wake()  # what the one before was asked for is asked of this one
@@ -327,10 +327,10 @@ class AutoEdits:
                     why_not = "internal error"
                 choice.source.stop()
                 self._why_not[choice.name] = why_not
-                said = f"edits are not read from {choice.name} yet: {why_not}"
-                if said != self._said:
-                    _log.info("%s", said)
-                    self._said = said
+                message = f"edits are not read from {choice.name} yet: {why_not}"
+                if message != self._logged:
+                    _log.info("%s", message)
+                    self._logged = message
 
     async def _try(self, choice: Choice) -> str:
         """Have a source catch up with the one in use, so that it can take over; return why it cannot."""

@@ -265,7 +265,7 @@ class DirectoryEdits:
 def why_no_edits(directory: Path, namespace: Namespace) -> ChannelUnavailableError | None:
     """Return why the edits in a directory cannot be read, with what to do about it; None if they can. It blocks."""
     try:
-        said = read_version(directory)
+        own = read_version(directory)
         names = sorted(path for path in directory.iterdir() if path.name.startswith("edits_"))
         if names and names[-1].exists():  # else it has been renamed
             names[-1].open("rb").close()
@@ -278,12 +278,12 @@ def why_no_edits(directory: Path, namespace: Namespace) -> ChannelUnavailableErr
         return NotPermittedError(_refused(exc))
     except OSError as exc:
         return ChannelUnavailableError(str(exc))
-    if said is None:
+    if own is None:
         return ChannelUnavailableError(
             f"{directory}/VERSION is not that of a NameNode: it names no block pool"
         )
-    if said != namespace:
-        return WrongNamespaceError(f"{directory} is of namespace {said}, and the NameNodes serve {namespace}")
+    if own != namespace:
+        return WrongNamespaceError(f"{directory} is of namespace {own}, and the NameNodes serve {namespace}")
     if not names:
         return ChannelUnavailableError(
             f"{directory} has no edits: are they in another one (dfs.namenode.edits.dir)?"

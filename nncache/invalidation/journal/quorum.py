@@ -107,16 +107,16 @@ class JournalQuorum:
         """Take the epoch that a JournalNode says, over the connection over which its next answers come."""
         node = self._nodes[name]
         node.epoch, node.epoch_as_of = epoch, asked_at
-        said = [each for each in self._nodes.values() if each.epoch >= 0]
+        known = [each for each in self._nodes.values() if each.epoch >= 0]
         if self.epoch is None:
-            if len(said) >= self._majority:
-                self.epoch, self._epoch_as_of = max(each.epoch for each in said), asked_at
+            if len(known) >= self._majority:
+                self.epoch, self._epoch_as_of = max(each.epoch for each in known), asked_at
             return None
         if epoch > self.epoch:
             return Discontinued(
                 f"{name} has promised epoch {epoch} after {self.epoch}: another NameNode is becoming active"
             )
-        lower = [each for each in said if each.epoch < self.epoch and each.epoch_as_of > self._epoch_as_of]
+        lower = [each for each in known if each.epoch < self.epoch and each.epoch_as_of > self._epoch_as_of]
         if len(lower) >= self._majority:
             return Discontinued(
                 f"most JournalNodes have promised no epoch as high as {self.epoch}: the journal was formatted",
@@ -169,12 +169,12 @@ class JournalQuorum:
     @property
     def fresh_as_of(self) -> float | None:
         """As of when all that was acknowledged was returned as `seen`; None while that is not known."""
-        said = sum(
+        in_epoch = sum(
             1
             for node in self._nodes.values()
             if node.epoch == self.epoch and node.epoch_as_of > self._segment_seen_at
         )
-        if said < self._majority:
+        if in_epoch < self._majority:
             return None
         times = sorted((node.as_of for node in self._nodes.values() if self._counts(node)), reverse=True)
         if len(times) < self._majority or times[self._majority - 1] == -math.inf:

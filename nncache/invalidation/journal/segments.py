@@ -56,7 +56,7 @@ def locate(
     return Purged(min(later) - 1) if later else None
 
 
-class _Said(NamedTuple):
+class _Kept(NamedTuple):
     """What is kept of a transaction."""
 
     layout_version: int
@@ -73,32 +73,32 @@ class Taken:
     """
 
     def __init__(self) -> None:
-        self._said: OrderedDict[int, _Said] = OrderedDict()  # by transaction id, without a gap
+        self._kept: OrderedDict[int, _Kept] = OrderedDict()  # by transaction id, without a gap
 
     def resume(self, after_txid: int | None) -> None:
         """Keep what leads to this transaction, after which a run begins; nothing where another was taken last."""
-        while self._said and (after_txid is None or next(reversed(self._said)) > after_txid):
-            self._said.popitem()
-        if after_txid not in self._said:
-            self._said.clear()
+        while self._kept and (after_txid is None or next(reversed(self._kept)) > after_txid):
+            self._kept.popitem()
+        if after_txid not in self._kept:
+            self._kept.clear()
 
     def compare_from(self, epoch: int) -> int | None:
         """Return the first transaction to read again, as the log of this epoch says it; None for none."""
-        return next((txid for txid, said in self._said.items() if said.epoch != epoch), None)
+        return next((txid for txid, kept in self._kept.items() if kept.epoch != epoch), None)
 
     def take(self, epoch: int, shown: Iterable[Shown]) -> Discontinued | None:
         """Take what the log of an epoch says, in order; return what it means if it has said something else before."""
         for each in shown:
-            txid, says = each.frame.txid, _Said(each.layout_version, each.frame.crc, epoch)
-            before = self._said.get(txid, says)
+            txid, says = each.frame.txid, _Kept(each.layout_version, each.frame.crc, epoch)
+            before = self._kept.get(txid, says)
             if before[:2] != says[:2]:
-                self._said.clear()
+                self._kept.clear()
                 return Discontinued(
                     f"transaction {txid} is another one than was read before: JournalNodes have lost what was not "
                     "on their disks yet",
                     GapKind.WENT_BACK,
                 )
-            self._said[txid] = says
-            if len(self._said) > MAX_REMEMBERED:
-                self._said.popitem(last=False)
+            self._kept[txid] = says
+            if len(self._kept) > MAX_REMEMBERED:
+                self._kept.popitem(last=False)
         return None

@@ -101,7 +101,7 @@ class PendingBatch:
             self.filters[name] = replace(self.filters[name], txid=content.batches[-1].txid)
         for name, dropped in missed.items():
             self.filters[name] = replace(self.filters[name], txid=dropped.last_txid)
-        self._told_modified(self.through_txid, events.keys() | missed.keys())
+        self._reported_modified(self.through_txid, events.keys() | missed.keys())
         self.txid = self.through_txid
         self.transactions = 0
         return publication
@@ -120,7 +120,7 @@ class PendingBatch:
         )
         for name in publication.filters:
             self.filters[name] = replace(self.filters[name], txid=last_txid)
-        self._told_modified(last_txid, publication.filters.keys())
+        self._reported_modified(last_txid, publication.filters.keys())
         self.txid = self.through_txid = last_txid
         return publication
 
@@ -172,20 +172,20 @@ class PendingBatch:
         else:
             self._buffer.add(name, found, may_drop=may_drop)
 
-    def _told_modified(self, txid: int, with_records: Collection[str]) -> None:
+    def _reported_modified(self, txid: int, with_records: Collection[str]) -> None:
         """Take note that a publication says how filters were modified, in a record of its own where it has none.
 
         A stream may be ahead of `txid`, where a publication was cut short: a later one says it then.
         """
-        untold = []
+        unreported = []
         for name in self._modified:
             position = self.filters[name]
             if name not in with_records and position.txid >= txid:
-                untold.append(name)
+                unreported.append(name)
                 continue
             records_txid = position.txid if name in with_records else txid
             self.filters[name] = FilterPosition(replace(position.filter, replaces=None), records_txid)
-        self._modified = tuple(untold)
+        self._modified = tuple(unreported)
 
     def _stale_after(self, event: Event) -> Iterator[str]:
         """Yield the filters that an event may have changed in HDFS."""

@@ -30,7 +30,7 @@ from nncache.invalidation.publisher.resume import Resumed
 from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.net.some_names import some_names
 
-MISSED_SAID_S: Final = 60.0
+MISSED_LOGGED_S: Final = 60.0
 """So often, at most, the log names the filters that miss events."""
 
 CURRENT_S: Final = 5.0
@@ -39,7 +39,7 @@ CURRENT_S: Final = 5.0
 SILENCE_S: Final = 30.0
 """A run in which the edits can't be read for so long ends: another process may be luckier."""
 
-TRANSACTIONS_PER_TURN: Final = 64
+TRANSACTIONS_PER_ITERATION: Final = 64
 """Transactions matched in a row before others get the event loop (about two milliseconds)."""
 
 _log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ class Run:
         self._must_compare = True  # the filters published may not be those of HDFS
         self._ending: Exception | None = None  # why reading ended
         self._pending_since: float | None = None  # when the first transaction was read that is not published
-        self._missed_said_at = -math.inf
+        self._missed_logged_at = -math.inf
         self._wake = asyncio.Event()  # there is something for the writer
         self._room = asyncio.Event()  # the reader may look again whether it may go on
         self._count_filters()
@@ -232,7 +232,7 @@ class Run:
         if not change.is_empty:
             self._counts.filter_changes += 1
             self._journal.changed(change, before, self._pending.filters, self._clock())
-            _log.info("the filters have changed: %s", _told(change))
+            _log.info("the filters have changed: %s", _described(change))
 
     def _plan(self) -> FilterChange:
         in_force = {name: position.filter for name, position in self._pending.filters.items()}
@@ -255,8 +255,8 @@ class Run:
         self._journal.published(publication, self._pending.filters, self._clock())
         changes = len(publication.content.changes) if isinstance(publication.content, Stale) else 0
         self._counts.changes_published += changes
-        if publication.missed and self._clock() - self._missed_said_at >= MISSED_SAID_S:
-            self._missed_said_at = self._clock()
+        if publication.missed and self._clock() - self._missed_logged_at >= MISSED_LOGGED_S:
+            self._missed_logged_at = self._clock()
             for reason, names in _by_reason(publication.missed).items():
                 _log.warning("subscribers of %s miss events: %s", some_names(names), reason)
         self._counts.coverage_records += not (changes or publication.filters or publication.missed)
@@ -265,15 +265,15 @@ class Run:
 def _in_parts(read: EditsRead) -> Iterator[EditsRead]:
     """Yield what was read, few transactions at a time; only with the last part all is read that the whole says."""
     batches = read.batches
-    for at in range(TRANSACTIONS_PER_TURN, len(batches), TRANSACTIONS_PER_TURN):
-        part = batches[at - TRANSACTIONS_PER_TURN : at]
+    for at in range(TRANSACTIONS_PER_ITERATION, len(batches), TRANSACTIONS_PER_ITERATION):
+        part = batches[at - TRANSACTIONS_PER_ITERATION : at]
         yield EditsRead(part, part[-1].txid, None)
     yield replace(
-        read, batches=batches[(len(batches) - 1) // TRANSACTIONS_PER_TURN * TRANSACTIONS_PER_TURN :]
+        read, batches=batches[(len(batches) - 1) // TRANSACTIONS_PER_ITERATION * TRANSACTIONS_PER_ITERATION :]
     )
 
 
-def _told(change: FilterChange) -> str:
+def _described(change: FilterChange) -> str:
     return "; ".join(f"{kind}: {some_names(names)}" for kind, names in by_kind(change).items() if names)
 
 

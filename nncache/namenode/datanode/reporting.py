@@ -33,10 +33,10 @@ class Reporting:
         self._next_at: float | None = None  # None: at once
 
     def at_once(self) -> None:
-        """Report at the next turn."""
+        """Report at the next tick."""
         self._next_at = None
 
-    async def turn(self, now: float) -> None:
+    async def tick(self, now: float) -> None:
         """Report if it is time to, and the last report has been taken."""
         if self._next_at is not None and now < self._next_at:
             return

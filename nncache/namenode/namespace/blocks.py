@@ -98,7 +98,7 @@ def _is_same(one: Block | None, other: Block | None) -> bool:
     return (one.id, one.stamp) == (other.id, other.stamp)
 
 
-def commit_last(view: View, tx: Transaction, chain: Chain, node: Node, said: Block | None) -> None:
+def commit_last(view: View, tx: Transaction, chain: Chain, node: Node, submitted: Block | None) -> None:
     """Take the length of the last block from its writer; it is complete if a DataNode holds it.
 
     So is one before it that was held by none when it was committed.
@@ -107,14 +107,14 @@ def commit_last(view: View, tx: Transaction, chain: Chain, node: Node, said: Blo
     if len(blocks) > 1 and blocks[-2].state is BlockState.COMMITTED and _is_replicated(view, blocks[-2]):
         blocks = (*blocks[:-2], msgspec.structs.replace(blocks[-2], state=BlockState.COMPLETE), blocks[-1])
         tx.change(node, blocks=blocks)
-    if said is None or not blocks or blocks[-1].state is BlockState.COMPLETE:
+    if submitted is None or not blocks or blocks[-1].state is BlockState.COMPLETE:
         return
     last = blocks[-1]
     if last.state is BlockState.UNDER_RECOVERY:
-        raise io_error(f"Commit or complete block {said}, whereas it is under recovery.")
-    if last.state is not BlockState.COMMITTED and not _is_same(said, last):
-        raise io_error(f"Commit block with mismatching GS. NN has {last}, client submits {said}")
-    length = last.length if last.state is BlockState.COMMITTED else said.length  # what was said first holds
+        raise io_error(f"Commit or complete block {submitted}, whereas it is under recovery.")
+    if last.state is not BlockState.COMMITTED and not _is_same(submitted, last):
+        raise io_error(f"Commit block with mismatching GS. NN has {last}, client submits {submitted}")
+    length = last.length if last.state is BlockState.COMMITTED else submitted.length  # the first one holds
     state = BlockState.COMPLETE if is_held(view, last) else BlockState.COMMITTED
     committed = msgspec.structs.replace(last, length=length, state=state)
     replicas = view.replicas_of(last.id)

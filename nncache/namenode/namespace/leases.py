@@ -47,17 +47,17 @@ def check_lease(view: View, chain: Chain, holder: str, file_id: int) -> Node:
     Raises:
         Refusal: one of checkLease's messages.
     """
-    said = f"{chain.path} (inode {file_id}) {_lease_words(view, holder)}"
+    described = f"{chain.path} (inode {file_id}) {_lease_words(view, holder)}"
     node = chain.last
     if node is None:
-        raise not_found(f"File does not exist: {said}")
+        raise not_found(f"File does not exist: {described}")
     if node.inode.is_directory:
-        raise Refusal(Java.LEASE_EXPIRED, f"INode is not a regular file: {said}")
+        raise Refusal(Java.LEASE_EXPIRED, f"INode is not a regular file: {described}")
     if not node.inode.is_open:
-        raise Refusal(Java.LEASE_EXPIRED, f"File is not open for writing: {said}")
+        raise Refusal(Java.LEASE_EXPIRED, f"File is not open for writing: {described}")
     if node.inode.holder != holder:
         owner = node.inode.holder
-        raise Refusal(Java.LEASE_EXPIRED, f"Client (={holder}) is not the lease owner (={owner}: {said}")
+        raise Refusal(Java.LEASE_EXPIRED, f"Client (={holder}) is not the lease owner (={owner}: {described}")
     return node
 
 

@@ -131,7 +131,7 @@ class Feed:
         try:
             await self._znodes.commit(begin)
         except ZnodeError:
-            return  # another NameNode has begun it, or the root was changed: it is tried again at the next turn
+            return  # another NameNode has begun it, or the root was changed: it is tried again at the next tick
 
     async def _drop(self, segments: list[_Segment]) -> None:
         """Drop what is too old: first it is said from where on there is something, then the rest goes."""

@@ -47,7 +47,7 @@ class Leader:
             return Standing(is_active=False)
         return Standing(is_active=True, since_ms=_since(epoch))
 
-    async def turn(self) -> bool:
+    async def try_to_lead(self) -> bool:
         """Lead if no other NameNode does; tell whether this one leads."""
         holder, epoch = await self._znodes.get_many([layout.ACTIVE, layout.EPOCH])
         if holder is not None:

@@ -71,7 +71,7 @@ SAFE_MODE: Final = 'It was turned on manually. Use "hdfs dfsadmin -safemode leav
 LIST_LIMIT: Final = 1_000
 """Entries of one page (dfs.ls.limit)."""
 
-OF_A_TURN: Final = 1_000
+PER_TICK: Final = 1_000
 """Files released, and replicas deleted or copied by a DataNode, before others have their turn
 (dfs.block.invalidate.limit)."""
 
@@ -677,7 +677,7 @@ class NameNode:
         )
 
     async def deletions(self, datanode: str) -> list[int]:
-        """Return the blocks whose replicas a DataNode may delete, as many as a turn deletes."""
+        """Return the blocks whose replicas a DataNode may delete, as many as a tick deletes."""
         names = _part(await self._fs.znodes.children(layout.deletions(datanode)))
         return [int(name) for name in names if name.isdecimal()]
 
@@ -740,7 +740,7 @@ class NameNode:
         Raises:
             NotLeadingError: another one has been elected meanwhile.
         """
-        is_leading = self._leader is None or await self._leader.turn()
+        is_leading = self._leader is None or await self._leader.try_to_lead()
         await self.check_leases(is_leading=is_leading)
         if is_leading:
             await self.reclaim()
@@ -786,12 +786,12 @@ class NameNode:
         try:
             await self._own.run_on(file, "", decide)
         except Refusal:
-            return  # it is tried again at the next turn, as HDFS does
+            return  # it is tried again at the next tick, as HDFS does
         await self._see(new_holder)
 
     async def reclaim(self) -> None:
         """Take a part of what was deleted out of the store."""
-        await self._reclaimer.turn()
+        await self._reclaimer.tick()
 
     # ---- what is refused altogether ------------------------------------------------------------------------------
 
@@ -810,8 +810,8 @@ class NameNode:
 
 
 def _part(items: Sequence[_T]) -> Sequence[_T]:
-    """Return as many as a turn works off; by chance, so that those that cannot be done hold no others up."""
-    return items if len(items) <= OF_A_TURN else random.sample(items, OF_A_TURN)
+    """Return as many as a tick works off; by chance, so that those that cannot be done hold no others up."""
+    return items if len(items) <= PER_TICK else random.sample(items, PER_TICK)
 
 
 def _changed_again(block: int) -> Refusal:

@@ -99,16 +99,16 @@ class Observer:
     async def _below(self, path: str) -> tuple[tuple[str, ...], dict[str, object]]:
         """Return the names below a znode, and what each says, as far as that is JSON."""
         names = await self._znodes.children(path)
-        said: dict[str, object] = {}
+        records: dict[str, object] = {}
         for name, znode in zip(
             names, await self._znodes.get_many([f"{path}/{name}" for name in names]), strict=True
         ):
             if znode is not None:
                 try:
-                    said[name] = msgspec.json.decode(znode.data)
+                    records[name] = msgspec.json.decode(znode.data)
                 except msgspec.MsgspecError:
-                    said[name] = "corrupt"
-        return names, said
+                    records[name] = "corrupt"
+        return names, records
 
     async def _queued(self) -> dict[str, int]:
         names = await self._znodes.children(layout.WORK_QUEUES)

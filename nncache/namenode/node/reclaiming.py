@@ -1,4 +1,4 @@
-"""Take detached trees out of the store, in small transactions from the leaves; a part of them each turn.
+"""Take detached trees out of the store, in small transactions from the leaves; a part of them each tick.
 
 HDFS does the same to the blocks of what was deleted (FSNamesystem.removeBlocks, BLOCK_DELETION_INCREMENT). Nothing
 comes into a tree after it was detached, so what was listed once holds.
@@ -17,7 +17,7 @@ from nncache.namenode.namespace.inode import Block, Inode, parse_inode
 from nncache.namenode.namespace.leases import dropped
 from nncache.namenode.node.filesystem import FileSystem
 
-STEPS_OF_A_TURN: Final = 500
+STEPS_PER_TICK: Final = 500
 """Each reads a part of a directory's entries, or is one transaction."""
 
 _ENTRIES_AT_ONCE: Final = 1_000
@@ -45,15 +45,15 @@ class Reclaimer:
         self._znodes = file_system.znodes
         self._resolver = file_system.resolver
         self._costing_itself = costing_itself
-        # Trees that are worked on, each with the way to where the next turn goes on: what is in an inode stands
+        # Trees that are worked on, each with the way to where the next tick goes on: what is in an inode stands
         # behind it, and goes first.
         self._begun: dict[str, list[_Doomed]] = {}
 
-    async def turn(self) -> None:
-        """Go on, for a bounded number of steps. What cannot go now is tried again at the next turn."""
+    async def tick(self) -> None:
+        """Go on, for a bounded number of steps. What cannot go now is tried again at the next tick."""
         names = await self._znodes.children(layout.TREES)
         self._begun = {name: way for name, way in self._begun.items() if name in names}
-        steps = STEPS_OF_A_TURN
+        steps = STEPS_PER_TICK
         for name in dict.fromkeys((*self._begun, *names)):
             path = f"{layout.TREES}/{name}"
             with self._costing_itself(path), suppress(ZnodeError):

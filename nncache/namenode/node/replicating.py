@@ -46,13 +46,13 @@ from nncache.namenode.node.observer_clocks import DEAD_AFTER_S, Absences
 from nncache.namenode.node.resolving import Resolver
 
 _AT_ONCE: Final = 200
-"""Blocks that a turn looks at; the next one goes on behind them."""
+"""Blocks that a tick looks at; the next one goes on behind them."""
 
 _BUCKETS_AT_ONCE: Final = 64
-"""Buckets of a DataNode that a turn goes through, so that it ends."""
+"""Buckets of a DataNode that a tick goes through, so that it ends."""
 
 _ORDERS_AT_ONCE: Final = 1_000
-"""Orders to a dead DataNode that a turn withdraws from a queue."""
+"""Orders to a dead DataNode that a tick withdraws from a queue."""
 
 _OF_ONE_STEP: Final = 40
 """Blocks of one transaction about a DataNode: three operations each."""
@@ -120,7 +120,7 @@ class Replicating:
         """Count for how long DataNodes have been away; each NameNode does, so that the next leader knows."""
         self.dead = self._clock.look(self._fleet.names, self._fleet.there.keys(), self._now())
 
-    async def turn(self) -> None:
+    async def tick(self) -> None:
         """Do what is to be done each second. Raises NotLeadingError."""
         for datanode in sorted(self.dead):
             await self._bury(datanode)
@@ -163,7 +163,7 @@ class Replicating:
                 planned = replace(planned, copy_to=())
         operations = steps(seen, planned)
         if operations:
-            with suppress(ZnodeError):  # it is decided again at the next turn
+            with suppress(ZnodeError):  # it is decided again at the next tick
                 await self._own.commit(operations)
                 self.ordered += len(planned.copy_to)
                 self.deleted += len(planned.delete)
@@ -206,7 +206,7 @@ class Replicating:
         path = layout.waiting_file(file, version)
         inode = await self._resolver.inode(file)
         blocks = [] if inode is None else [block.id for block in inode.blocks]
-        with suppress(ZnodeError):  # it is begun again at the next turn
+        with suppress(ZnodeError):  # it is begun again at the next tick
             for at in range(0, len(blocks), _OF_ONE_STEP):
                 await self._own.commit(await self._look_again(blocks[at : at + _OF_ONE_STEP]))
             await self._own.commit([Delete(path)])
@@ -247,7 +247,7 @@ class Replicating:
                 if len(names) > _ORDERS_AT_ONCE:
                     return
         except ZnodeError:
-            return  # it has returned, or the next turn goes on
+            return  # it has returned, or the next tick goes on
         self._buried[death] = -1
 
     async def _recover_without_the_dead(self, block: int) -> None:

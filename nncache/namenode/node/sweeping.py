@@ -27,7 +27,7 @@ class Sweeper:
         self._now = now
         self._absences = Absences(AFTER_S)
 
-    async def turn(self) -> None:
+    async def tick(self) -> None:
         """Look, and sweep."""
         names = await self._znodes.children(MARKS)
         found = await self._znodes.get_many([alive(name) for name in names])

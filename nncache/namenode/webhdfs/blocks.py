@@ -101,7 +101,7 @@ class BlockHandler:
         """Take a block from the DataNode before, and send it on; say who has acknowledged it, or who has failed."""
         socket = web.WebSocketResponse(max_msg_size=_ONE_MESSAGE, timeout=0.1)
         await socket.prepare(request)
-        said: Mapping[str, object] = {"failed": self._datanode.name}
+        outcome: Mapping[str, object] = {"failed": self._datanode.name}
         link: Link | None = None
         replica: WritingReplica | None = None
         try:
@@ -113,18 +113,18 @@ class BlockHandler:
                     link = await self._peers.link(chain, block, int(query["since"]))
                     for part in self._datanode.replicas.read_begun(number, link.has, replica.length):
                         await link.send(part)
-                said = {"acknowledged": await self._taken(socket, replica, link)}
+                outcome = {"acknowledged": await self._taken(socket, replica, link)}
         except LinkError as failed:
-            said = {"failed": failed.name}
+            outcome = {"failed": failed.name}
         except (Refusal, CoordinationError, CorruptReplicaError, ReplicaStoppedError, OSError) as error:
-            said = {"failed": self._datanode.name, "why": str(error)}
+            outcome = {"failed": self._datanode.name, "why": str(error)}
         finally:
             if replica is not None:
                 self._datanode.left(replica)  # if it is not whole
             if link is not None:
                 await link.close()
         if not socket.closed:
-            await socket.send_str(json.dumps(said))
+            await socket.send_str(json.dumps(outcome))
         await socket.close()
         return socket
 

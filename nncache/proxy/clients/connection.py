@@ -167,7 +167,7 @@ class ClientConnection(asyncio.Protocol):
         self._used_at = self._loop.time()
         self._owner.idle.begin(self._see_whether_idle, self._loop)
 
-    def turn_away(self, transport: asyncio.Transport, holder: str, peer: str, *, may_stay: bool) -> None:
+    def reject(self, transport: asyncio.Transport, holder: str, peer: str, *, may_stay: bool) -> None:
         """Refuse what the client asks first, or at once if it may not stay for that."""
         self.transport, self.holder, self.peer = transport, holder, peer
         self._is_admitted = False
@@ -177,7 +177,7 @@ class ClientConnection(asyncio.Protocol):
             transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Answer or forward at once, or begin what is asked for, perhaps in a later turn."""
+        """Answer or forward at once, or begin what is asked for, perhaps in a later iteration."""
         if self._is_ending:
             return
         if self._is_busy or self._incoming:
@@ -188,9 +188,9 @@ class ClientConnection(asyncio.Protocol):
                 TooManyConnectionsError(f"too many connections: at most {most}, of each address its share")
             )
         elif not self._serve_known(data):
-            self._begin_in_turn(data)
+            self._begin_or_queue(data)
 
-    def _begin_in_turn(self, data: bytes) -> None:
+    def _begin_or_queue(self, data: bytes) -> None:
         """Begin what is not known, now or when its turn comes."""
         if self._owner.may_enter():
             self._begin_alone(data)

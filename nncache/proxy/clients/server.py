@@ -21,7 +21,7 @@ from nncache.proxy.clients.paced_work import Arrivals, PacedWork
 from nncache.proxy.clients.request import CallUnderWay, Handler, Request
 from nncache.proxy.clients.response import RawResponse, bug_reply, error_reply, peer_of, reset
 from nncache.proxy.errors import ClientGoneError, ProxyError
-from nncache.proxy.limits import MAX_TOLD, LimitSettings
+from nncache.proxy.limits import MAX_AWAITING_REFUSAL, LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.traffic import Traffic
 from nncache.tls_server.certificate import ServerCertificate
@@ -29,7 +29,7 @@ from nncache.tls_server.listener import TlsListener, TlsStats
 
 _log = logging.getLogger(__name__)
 
-ENDINGS_AT_A_TURN: Final = 32
+ENDINGS_PER_ITERATION: Final = 32
 """So many take about a millisecond: to end a connection takes longer than to accept it, and libuv hands over all ends
 that it finds at once, so when many clients leave together, all others would wait for it."""
 
@@ -93,7 +93,7 @@ class Server:
         self.idle = CommonTimeout(limits.idle_timeout_s)
         self.closed = CommonTimeout(limits.body_timeout_s)
         self._open: set[ClientConnection] = set()
-        self._endings = PacedWork(_close, ENDINGS_AT_A_TURN)
+        self._endings = PacedWork(_close, ENDINGS_PER_ITERATION)
         self._arrivals = Arrivals()
         self._listener: asyncio.Server | Listener | None = None
         self._catching_up: CatchingUp | Listener | None = None
@@ -104,7 +104,7 @@ class Server:
         self._connections = Shares(limits.max_connections)
         self._accepted = 0
         self._refused = 0
-        self._turned_away = 0  # of those, still open
+        self._awaiting_refusal = 0  # of those, still open
         self._requests = 0
         self._in_progress = 0
         self._bugs = 0
@@ -253,16 +253,16 @@ class Server:
             connection.serve(transport, holder, peer)
             return
         self._refused += 1
-        self._turned_away += 1
+        self._awaiting_refusal += 1
         # Each costs a file that `reserve_files` has not reserved for it; without a bound they would take
         # those of the connections to the NameNode.
-        connection.turn_away(transport, holder, peer, may_stay=self._turned_away <= MAX_TOLD)
+        connection.reject(transport, holder, peer, may_stay=self._awaiting_refusal <= MAX_AWAITING_REFUSAL)
 
     def lost(self, connection: ClientConnection, *, is_admitted: bool) -> None:
         """Count one connection less."""
         self._open.discard(connection)
         if not is_admitted:
-            self._turned_away -= 1
+            self._awaiting_refusal -= 1
             return
         self._connections.give_back(connection.holder)
         if self._connections.in_use == 0:

@@ -169,10 +169,10 @@ class Answers:
                     self.issued.refused(reading)
                 exchange.result = Result.STORED if is_stored else Result.FORWARDED
                 is_shown = shows_path(reply.status, reply.body)
-                said = forwarded(why, is_shown=is_shown, is_stored=is_stored, is_shared=waited.is_shared)
+                header = forwarded(why, is_shown=is_shown, is_stored=is_stored, is_shared=waited.is_shared)
                 if waited.is_shared and is_shown:
-                    return whole_reply(reply, (*replayed_headers(reply.headers), *adds, said))
-                return self._whole(reply, (*adds, said), is_secure=is_secure)
+                    return whole_reply(reply, (*replayed_headers(reply.headers), *adds, header))
+                return self._whole(reply, (*adds, header), is_secure=is_secure)
             case Unanswered(error, why):
                 self.note_forwarded(exchange, why)
                 return self.failed(exchange, error, why, adds)

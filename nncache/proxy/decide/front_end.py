@@ -188,7 +188,7 @@ class FrontEnd:
             except Exception:  # FailToNameNode
                 if not self._may_be_asked_again(request):
                     raise
-                response = await self._asked_as_it_stands(request, exchange)
+                response = await self._forward_unread(request, exchange)
             if response is None:
                 is_held = True  # it is counted when it is answered
                 return None
@@ -209,7 +209,7 @@ class FrontEnd:
         is_read = request.method in {"GET", "HEAD"} and request.body is None
         return is_read and self.admit is None and not request.has_reply_begun and is_webhdfs(request.target)
 
-    async def _asked_as_it_stands(self, request: Request, exchange: Exchange) -> RawResponse:
+    async def _forward_unread(self, request: Request, exchange: Exchange) -> RawResponse:
         """Forward a request of which nothing is known but its bytes."""
         self._errors += 1
         _log.exception("internal error while a request was handled; it is forwarded as it stands")

@@ -128,8 +128,8 @@ class PathQuestions:
                 return conditions.is_met(reply.status, body_of(reply, read.plain.as_requested))
             case Collapsed(known):
                 return conditions.is_met(known.reply.status, body_of(known.reply, read.plain.as_requested))
-            case FromNameNode(reply=said):
-                return conditions.is_met(said.status, said.body)
+            case FromNameNode(reply=upstream):
+                return conditions.is_met(upstream.status, upstream.body)
             case _:
                 return False
 

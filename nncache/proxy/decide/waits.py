@@ -5,7 +5,7 @@ that comes just then. A reply to a question that was put for several goes to tho
 
 A request that its connection can let go of is kept without its task, from its first question on: all that waits of it
 is what is needed to ask in its name and to write its answer. Any other waits in its task. Those who wait are looked at
-a few in each turn of the event loop, so that a crowd that waits for one thing stops no other.
+a few in each iteration of the event loop, so that a crowd that waits for one thing stops no other.
 
 What is waited for is given as `Questions`: paths (`nncache.proxy.decide.path_waits`), or entries of the registry
 (`nncache.registry.rest.waits`).
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-AT_A_TURN: Final = 64
-"""Requests that look in a turn of the event loop: so many take about three milliseconds."""
+LOOKS_PER_ITERATION: Final = 64
+"""Requests that look in an iteration of the event loop: so many take about three milliseconds."""
 
 QUESTION: Final = 8
 """To put a question takes as long as for so many to look."""
@@ -223,7 +223,7 @@ class Group(Generic[_Q, _A]):
         queue: those of them who have to look, in the order of their needs.
         rounds: questions for all of them, begun so far.
         is_asking: one is under way.
-        said: the answer to the last one, and `invalidations` before it, until all for whom it is have looked.
+        answer: the one to the last one, and `invalidations` before it, until all for whom it is have looked.
     """
 
     key: Hashable
@@ -234,7 +234,7 @@ class Group(Generic[_Q, _A]):
     queue: deque[Waiter[_Q, _A]] = field(default_factory=deque)
     rounds: int = 0
     is_asking: bool = False
-    said: tuple[_A, int] | None = None
+    answer: tuple[_A, int] | None = None
 
     @property
     def invalidations(self) -> int:
@@ -254,11 +254,11 @@ class Group(Generic[_Q, _A]):
             self.queue.popleft()
         return self.queue[0] if self.queue else None
 
-    def next_to_hear(self) -> Waiter[_Q, _A] | None:
+    def pop_next(self) -> Waiter[_Q, _A] | None:
         """Take out who looks next at the answer that is there: who had to before its round began (OwnWrites)."""
         wait = self.first()
         if wait is None or wait.need is None or wait.need >= self.rounds:
-            self.said = None
+            self.answer = None
             return None
         wait.need = None
         return self.queue.popleft()
@@ -270,8 +270,8 @@ class Waits(Generic[_Q, _A]):
     Invariants:
         A1  A group's watch begins before the first question of its members.
         A2  A member takes the answer of a round only if that began after the member had to look (OwnWrites).
-        A3  An answer that ages is given in the same turn of the loop, or while it is good (Bounded).
-        A4  While a member has to look, a question for it is under way, or exactly one turn is scheduled.
+        A3  An answer that ages is given in the same iteration of the loop, or while it is good (Bounded).
+        A4  While a member has to look, a question for it is under way, or exactly one iteration is scheduled.
         A5  What is answered to others goes to no one whose credential has ended, nor to another credential than that
             with which it was asked (ProvenGrant).
         A6  `kept_bytes` is at most MAX_KEPT_BYTES for each that is held.
@@ -293,8 +293,8 @@ class Waits(Generic[_Q, _A]):
         self._shares = Shares(most)
         self._groups: dict[Hashable, Group[_Q, _A]] = {}
         self._of_credentials: dict[str, set[Group[_Q, _A]]] = {}
-        self._turns = PacedWork(self._serve, AT_A_TURN)  # groups of which some have to look
-        self._lapses = PacedWork(self._end_if_lapsed, AT_A_TURN)  # those whose credential may have ended
+        self._looks = PacedWork(self._serve, LOOKS_PER_ITERATION)  # groups of which some have to look
+        self._lapses = PacedWork(self._end_if_lapsed, LOOKS_PER_ITERATION)  # whose credential may have ended
         self._is_stopping = False
         self.is_open = tasks is not None
         self.kept_bytes = 0
@@ -542,8 +542,8 @@ class Waits(Generic[_Q, _A]):
     def _is_answered(self, group: Group[_Q, _A], seen: int, answer: _A) -> None:
         """End a question: let those look at the answer, in their turn, for whom it was put."""
         group.is_asking = False
-        group.said = answer, seen
-        self._turns.add(group)
+        group.answer = answer, seen
+        self._looks.add(group)
 
     # -- looks ---------------------------------------------------------------------------------------
 
@@ -565,26 +565,26 @@ class Waits(Generic[_Q, _A]):
         self._let_look(group)
 
     def _let_look(self, group: Group[_Q, _A]) -> None:
-        """Have a turn for a group, unless its question is under way or none has to look."""
-        if group.said is not None or not (group.is_asking or group.first() is None):
-            self._turns.add(group)
+        """Have a group looked at, unless its question is under way or none has to look."""
+        if group.answer is not None or not (group.is_asking or group.first() is None):
+            self._looks.add(group)
 
     def _serve(self, group: Group[_Q, _A], most: int) -> int:
         """Let at most so many of a group look, or put their question; return how much that was."""
         done = 0
-        while done < most and (said := group.said) is not None and (wait := group.next_to_hear()) is not None:
+        while done < most and (answer := group.answer) is not None and (wait := group.pop_next()) is not None:
             done += 1
             try:
-                self._look(wait, *said)
+                self._look(wait, *answer)
             except Exception:  # noqa: BLE001 - FailToNameNode: the NameNode is asked for it, and for those who are left
                 self._note_error(wait.question)
-                group.said = None
+                group.answer = None
                 if wait in group.kept:
                     self._ask_apart(wait, How.PAST_CACHE)
                 if (first := group.first()) is not None:
                     self._begin(group, first.question, How.PAST_CACHE)
         first = group.first()
-        if group.said is None and not group.is_asking and first is not None:
+        if group.answer is None and not group.is_asking and first is not None:
             done += QUESTION
             if first.is_admitted:
                 self._begin(group, first.question)

@@ -160,7 +160,7 @@ class Exchange:
                     return await self._connection.protocol.read_head()
             except TimeoutError:
                 if self._is_body_sent or self._client_fault is not None:
-                    raise UpstreamTimeoutError(self._said("gave no answer in time")) from None
+                    raise UpstreamTimeoutError(self._message("gave no answer in time")) from None
                 # A long body is still on its way; `send_body` has deadlines of its own.
             except _BROKEN as exc:
                 raise self._cut(exc) from exc
@@ -195,7 +195,7 @@ class Exchange:
                     await body.arrival()
             part = body.take()
         except TimeoutError:
-            raise UpstreamTimeoutError(self._said("stopped in the middle of its reply")) from None
+            raise UpstreamTimeoutError(self._message("stopped in the middle of its reply")) from None
         except _BROKEN as exc:
             raise self._cut(exc) from exc
         self.is_complete = not body.has_more
@@ -209,7 +209,7 @@ class Exchange:
     def _cut(self, exc: Exception) -> ProxyError:
         if self._client_fault is not None:
             return self._client_fault
-        return UpstreamCutError(self._said(f"broke the call off: {str(exc) or type(exc).__name__}"))
+        return UpstreamCutError(self._message(f"broke the call off: {str(exc) or type(exc).__name__}"))
 
-    def _said(self, what: str) -> str:
+    def _message(self, what: str) -> str:
         return f"NameNode {self._connection.namenode.http} {what}"

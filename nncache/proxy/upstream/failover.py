@@ -281,9 +281,9 @@ class FailoverClient:
             return answer.refusal
         await answer.close()
         get = UpstreamCall(replace(call.head, method="GET"), wanted_bytes=call.wanted_bytes, only_json=True)
-        said = await self._ask_one(answer.namenode, get)
-        await said.close()
-        return said.refusal if said.exchange.status == _FORBIDDEN else FailureKind.RETRIABLE
+        response = await self._ask_one(answer.namenode, get)
+        await response.close()
+        return response.refusal if response.exchange.status == _FORBIDDEN else FailureKind.RETRIABLE
 
     async def _ask_as_service(self, namenode: NameNode, call: UpstreamCall) -> UpstreamResponse:
         """Ask with the service's own credential; once more after another login where that is not accepted.

@@ -411,8 +411,8 @@ class Connections:
 
 def _distrust(lane: _Lane, why: str) -> str:
     """Return why a NameNode is not connected to, and log it once."""
-    said = f"NameNode {lane.namenode.http} can't be connected to: {why}"
-    if lane.distrusted != said:
-        lane.distrusted = said
-        _log.warning("%s", said)
-    return said
+    message = f"NameNode {lane.namenode.http} can't be connected to: {why}"
+    if lane.distrusted != message:
+        lane.distrusted = message
+        _log.warning("%s", message)
+    return message

@@ -202,7 +202,7 @@ class RegistryEndpoint:
         self._limits = limits
         self._max_wait_s = max_wait_s
         self._rates = Rates(PER_S, BURST)  # of addresses
-        self._turns = FairLimiter()  # of those who ask about subtrees
+        self._limiter = FairLimiter()  # of those who ask about subtrees
         self._unread = UnreadReplies()
         self._waits = RegistryWaits(self._page, source.page)
         self._answers: Counter[RegistryAnswer] = Counter(dict.fromkeys(RegistryAnswer, 0))
@@ -321,7 +321,7 @@ class RegistryEndpoint:
     async def _page(self, registry_request: RegistryRequest, holder: str) -> RegistryPage:
         if not registry_request.reads_many:
             return await self._source.page(registry_request)
-        async with self._turns.turn(holder):
+        async with self._limiter.slot(holder):
             return await self._source.page(registry_request)
 
 

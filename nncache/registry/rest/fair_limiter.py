@@ -35,7 +35,7 @@ class FairLimiter:
         self._own: dict[str, asyncio.Lock] = {}  # of each of these addresses
 
     @asynccontextmanager
-    async def turn(self, holder: str) -> AsyncIterator[None]:
+    async def slot(self, holder: str) -> AsyncIterator[None]:
         """Begin the block when it is the turn of a question of this address.
 
         Raises:

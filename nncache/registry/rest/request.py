@@ -98,26 +98,26 @@ def read_registry_request(target: str, headers: Headers) -> RegistryRequest:
         EntryNotFoundError: no entry has such a path.
     """
     path, _, query = target.partition("?")
-    said = _parameters(query)
-    form = said.get("format") or (HTML if prefers_html(headers) else JSON)
+    given = _parameters(query)
+    form = given.get("format") or (HTML if prefers_html(headers) else JSON)
     if form not in FORMATS:
         raise ClientError(f"format: {_quoted(form)}: must be one of {', '.join(FORMATS)}")
     most = ON_A_PAGE if form == HTML else MOST_ENTRIES
-    limit = said.get("limit", str(most))
+    limit = given.get("limit", str(most))
     if not (limit.isascii() and limit.isdigit() and len(limit) <= _MAX_DIGITS and 0 < int(limit) <= most):
         raise ClientError(f"limit: {_quoted(limit)}: must be a number from 1 to {most}")
     is_record = not (
-        form in {HTML, PROMETHEUS} or "find" in said or _is_on(said, "list") or _is_on(said, "recursive")
+        form in {HTML, PROMETHEUS} or "find" in given or _is_on(given, "list") or _is_on(given, "recursive")
     )
     return RegistryRequest(
         path=_path(path[len(REGISTRY) :]),
-        is_list=_is_on(said, "list") or _is_on(said, "recursive"),
-        is_recursive=_is_on(said, "recursive"),
-        find=said.get("find"),
+        is_list=_is_on(given, "list") or _is_on(given, "recursive"),
+        is_recursive=_is_on(given, "recursive"),
+        find=given.get("find"),
         limit=MOST_ENTRIES
         if is_record
         else int(limit),  # a record has none: all who wait for it wait for the same
-        after="" if is_record else said.get("after", ""),
+        after="" if is_record else given.get("after", ""),
         is_prometheus=form == PROMETHEUS,
         is_html=form == HTML,
         depth=path[len(REGISTRY) :].count("/") - 1,
@@ -137,26 +137,26 @@ def _path(raw: str) -> str:
     )
 
 
-def _is_on(said: dict[str, str], name: str) -> bool:
+def _is_on(given: dict[str, str], name: str) -> bool:
     """Whether a switch is given: `?list`, `?list=true`."""
-    value = said.get(name, "false")
+    value = given.get(name, "false")
     if value not in {"", "true", "false"}:
         raise ClientError(f"{name}: {_quoted(value)}: must be true or false")
     return value != "false"
 
 
 def _parameters(query: str) -> dict[str, str]:
-    said: dict[str, str] = {}
+    given: dict[str, str] = {}
     for parameter in filter(None, query.split("&")):
         key, _, value = (_decoded(part.replace("+", " ")) for part in parameter.partition("="))
         if key not in KNOWN:
             raise ClientError(f"{_quoted(key)} is no parameter here: there are {', '.join(KNOWN)}")
-        if key in said:
+        if key in given:
             raise ClientError(f"{key} is given more than once")
         if len(value) > MAX_VALUE:
             raise ClientError(f"{key} has {len(value):,} characters; at most {MAX_VALUE:,} are allowed")
-        said[key] = value
-    return said
+        given[key] = value
+    return given
 
 
 def _decoded(text: str) -> str:

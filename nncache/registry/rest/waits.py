@@ -58,7 +58,7 @@ class RegistryQuestion(NamedTuple):
     holder: str
 
 
-Said: TypeAlias = RegistryPage | Exception
+Outcome: TypeAlias = RegistryPage | Exception
 """What is found, or what is raised for each who waits for it."""
 
 Read: TypeAlias = Callable[[RegistryRequest], Awaitable[RegistryPage]]
@@ -93,7 +93,7 @@ class RegistryWaits:
         self._reading = asyncio.Semaphore(READ_AT_ONCE)
         self._tree_reading = asyncio.Lock()
         self._rest_until = 0.0  # of the loop's clock
-        self.held: Waits[RegistryQuestion, Said] = Waits(self, HELD)
+        self.held: Waits[RegistryQuestion, Outcome] = Waits(self, HELD)
         self.is_wanted = asyncio.Event()
 
     def invalidated(self, path: str | None) -> None:
@@ -147,27 +147,27 @@ class RegistryWaits:
     def _watches_of(self, request: RegistryRequest) -> Watches:
         return self._below if request.is_list or _costs_much(request) else self._records
 
-    async def ask(self, question: RegistryQuestion, how: How) -> Said:
+    async def ask(self, question: RegistryQuestion, how: How) -> Outcome:
         """Read what is there; for those who are held few at a time."""
         request, holder = question
         if how in {How.AT_ONCE, How.FIRST}:
-            return await _said(self._first(request, holder))
+            return await _outcome(self._first(request, holder))
         if _costs_much(request):
             return await self._read_tree(request)
         async with self._reading:
-            return await _said(self._again(request))
+            return await _outcome(self._again(request))
 
-    async def _read_tree(self, request: RegistryRequest) -> Said:
+    async def _read_tree(self, request: RegistryRequest) -> Outcome:
         loop = asyncio.get_running_loop()
         async with self._tree_reading:
             if self.held.is_open:
                 await asyncio.sleep(self._rest_until - loop.time())
             began = loop.time()
-            said = await _said(self._again(request))
+            outcome = await _outcome(self._again(request))
             self._rest_until = loop.time() + REST * (loop.time() - began)
-            return said
+            return outcome
 
-    def unanswered(self, error: Exception) -> Said:
+    def unanswered(self, error: Exception) -> Outcome:
         """Return the error."""
         return error
 
@@ -175,7 +175,7 @@ class RegistryWaits:
         """Return the path of the entry."""
         return question.request.path
 
-    def is_met(self, answer: Said, _: RegistryQuestion, conditions: Conditions) -> bool:
+    def is_met(self, answer: Outcome, _: RegistryQuestion, conditions: Conditions) -> bool:
         """Whether the client would not wait any longer for another answer."""
         match answer:
             case RegistryPage(body=body, status=status):
@@ -185,16 +185,16 @@ class RegistryWaits:
             case _:
                 return True
 
-    def is_sure(self, _: Said) -> bool:
+    def is_sure(self, _: Outcome) -> bool:
         """Whether a change will be noticed: each is reported."""
         return True
 
-    def is_for_others(self, _: Said) -> bool:
+    def is_for_others(self, _: Outcome) -> bool:
         """Whether others may have it: the registry is the same for all."""
         return True
 
 
-async def _said(page: Awaitable[RegistryPage]) -> Said:
+async def _outcome(page: Awaitable[RegistryPage]) -> Outcome:
     try:
         return await page
     except Exception as error:  # noqa: BLE001 - raised for each who waits for it

@@ -42,7 +42,7 @@ class Moving:
 def check_of(address: str) -> NamespaceCheck:
     """Return a check of a NameNode that says over HTTP that it serves OURS."""
     check = NamespaceCheck("nn:9870", address)
-    check.said_over_http(OURS)
+    check.note_over_http(OURS)
     return check
 
 
@@ -87,7 +87,7 @@ async def test_another_namespace_over_http_ends_the_connection() -> None:
     """I4: a NameNode was formatted, or its HTTP address leads elsewhere now."""
     async with comparing() as (moving, server, connection, check):
         assert await ask(connection)
-        check.said_over_http(THEIRS)
+        check.note_over_http(THEIRS)
         with pytest.raises(WrongAddressError):
             await ask(connection)
         moving.namespace = THEIRS

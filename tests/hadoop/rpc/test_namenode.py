@@ -84,11 +84,11 @@ async def test_any_user_may_ask_which_namespace_it_serves(subject: Subject) -> N
     async with subject.asked_as("alice", check) as rpc:
         with pytest.raises(RpcUnavailableError, match="has not said"):
             await rpc.exists("/")
-        check.said_over_http(subject.namespace_over_http())
+        check.note_over_http(subject.namespace_over_http())
         assert await rpc.exists("/")
         await rpc.confirm_namespace()
         assert check.over_rpc == check.over_http
-        check.said_over_http(Namespace("CID-other", "BP-other"))
+        check.note_over_http(Namespace("CID-other", "BP-other"))
         for ask in (rpc.exists("/"), rpc.confirm_namespace()):
             with pytest.raises(WrongAddressError, match="BP-other of cluster CID-other"):
                 await ask

@@ -126,7 +126,7 @@ async def test_another_namespace_is_not_changed(upstream: Cluster) -> None:
     """Nothing is sent before the namespace was compared."""
     address = upstream.namenodes[0].rpc
     check = NamespaceCheck("nn:9870", address)
-    check.said_over_http(Namespace("CID-other", "BP-other"))
+    check.note_over_http(Namespace("CID-other", "BP-other"))
     made = NamespaceCalls(address, upstream.superuser, check, timeout_s=TIMEOUT_S)
     with pytest.raises(WrongAddressError):
         await made.connect()

@@ -226,7 +226,7 @@ class Naming(FakeHdfs):
         if not self._address:
             raise MalformedReplyError("no such bean")
         check = NamespaceCheck("nn:9870", self._address)
-        check.said_over_http(self._namespace)
+        check.note_over_http(self._namespace)
         return self._address, check
 
 

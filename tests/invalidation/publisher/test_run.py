@@ -20,7 +20,7 @@ from nncache.invalidation.publisher.output_stream import FilterChange, Publicati
 from nncache.invalidation.publisher.pacing import RecordPacer
 from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.resume import Resumed
-from nncache.invalidation.publisher.run import SILENCE_S, TRANSACTIONS_PER_TURN, Run
+from nncache.invalidation.publisher.run import SILENCE_S, TRANSACTIONS_PER_ITERATION, Run
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import PublisherStats
 from tests.invalidation.fakes import FakeNameNode
@@ -190,7 +190,7 @@ async def test_catching_up_yields_to_others_and_waits_for_room() -> None:
         for _ in range(50):
             await asyncio.sleep(0)
             is_done()
-        assert max(after - before for (before, _), (after, _) in pairwise(seen)) == TRANSACTIONS_PER_TURN
+        assert max(after - before for (before, _), (after, _) in pairwise(seen)) == TRANSACTIONS_PER_ITERATION
         await until(is_done)
         assert max(waiting for _, waiting in seen) == MAX_EVENTS
         assert on.counts.events_matched == 2000 * 50

@@ -9,7 +9,7 @@ import pytest
 from nncache.clock import boottime
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.limits import MAX_TOLD
+from nncache.proxy.limits import MAX_AWAITING_REFUSAL
 from tests.patience import HANG_S
 from tests.proxy.clients.house import POST, SLOW, body, client_of, house, knowing
 from tests.proxy.wire import GET, RawClient, limits_of_tests, serving, until
@@ -188,8 +188,8 @@ async def test_connections_beyond_the_limit_take_few_files() -> None:
         server = h.server
         one = await stack.enter_async_context(client_of(h))
         await until(lambda: server.stats().connections_open == 1)
-        many = [await stack.enter_async_context(client_of(h)) for _ in range(MAX_TOLD + 3)]
-        assert [await client.rest() for client in many[MAX_TOLD:]] == [b""] * 3, "closed at once"
+        many = [await stack.enter_async_context(client_of(h)) for _ in range(MAX_AWAITING_REFUSAL + 3)]
+        assert [await client.rest() for client in many[MAX_AWAITING_REFUSAL:]] == [b""] * 3, "closed at once"
         many[0].send(GET)
         assert (await many[0].reply()).status == 503, "the others are told"
         many[0].writer.close()

@@ -8,7 +8,7 @@ import pytest
 
 from nncache.cache.replies import Reply
 from nncache.proxy.clients.connection import MAX_TICKET_BYTES, ClientConnection
-from nncache.proxy.clients.paced_work import ARRIVALS_AT_A_TURN
+from nncache.proxy.clients.paced_work import ARRIVALS_PER_ITERATION as PER_ITERATION
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.server import Server
 from tests.hostile.fuzzing.transport import DeafTransport
@@ -156,11 +156,11 @@ async def crowd(h: House, size: int) -> tuple[Server, list[_PausedTransport]]:
 async def test_equal_requests_are_answered_with_the_first() -> None:
     """Not all of them are parsed before that."""
     h = House()
-    server, transports = await crowd(h, 40 * ARRIVALS_AT_A_TURN)
-    assert [transport.is_read for transport in transports].count(True) == ARRIVALS_AT_A_TURN
+    server, transports = await crowd(h, 40 * PER_ITERATION)
+    assert [transport.is_read for transport in transports].count(True) == PER_ITERATION
     await until(lambda: all(transport.written for transport in transports))
     assert all(transport.is_read for transport in transports)
-    assert len(h.handled) <= 4 * ARRIVALS_AT_A_TURN
+    assert len(h.handled) <= 4 * PER_ITERATION
     for transport in transports:
         transport.get_protocol().connection_lost(None)
     assert server.stats().connections_open == 0
@@ -169,10 +169,8 @@ async def test_equal_requests_are_answered_with_the_first() -> None:
 async def test_what_waits_is_served_whole_and_in_order() -> None:
     """With what comes behind it, whether the rest of it or more; also when the client closes its half, or leaves."""
     h = House()
-    server, transports = await crowd(h, 2 * ARRIVALS_AT_A_TURN)
-    gone, *_, more, part, closing = transports[
-        ARRIVALS_AT_A_TURN:
-    ]  # the others wait behind the one that leaves
+    server, transports = await crowd(h, 2 * PER_ITERATION)
+    gone, *_, more, part, closing = transports[PER_ITERATION:]  # the others wait behind the one that leaves
     more.get_protocol().data_received(SLOW.replace(b"slow", b"more"))
     part.get_protocol().data_received(SLOW.replace(b"slow", b"part")[:20])
     assert closing.get_protocol().eof_received()
@@ -193,8 +191,8 @@ async def test_what_waits_is_served_whole_and_in_order() -> None:
 async def test_an_internal_error_ends_one_connection_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """As when it happens at once."""
     h = House()
-    _, transports = await crowd(h, 2 * ARRIVALS_AT_A_TURN)
-    unlucky = transports[ARRIVALS_AT_A_TURN].get_protocol()
+    _, transports = await crowd(h, 2 * PER_ITERATION)
+    unlucky = transports[PER_ITERATION].get_protocol()
     begin = ClientConnection._begin  # noqa: SLF001 - as if the parser had a fault
 
     def fail(connection: ClientConnection, *arguments: Any, **options: Any) -> None:
@@ -204,10 +202,8 @@ async def test_an_internal_error_ends_one_connection_alone(monkeypatch: pytest.M
 
     monkeypatch.setattr(ClientConnection, "_begin", fail)
     monkeypatch.setattr(h.fast_path, "answer", lambda _: None)
-    await until(
-        lambda: sum(bool(transport.written) for transport in transports) == 2 * ARRIVALS_AT_A_TURN - 1
-    )
-    assert [transport for transport in transports if transport.is_closed] == [transports[ARRIVALS_AT_A_TURN]]
+    await until(lambda: sum(bool(transport.written) for transport in transports) == 2 * PER_ITERATION - 1)
+    assert [transport for transport in transports if transport.is_closed] == [transports[PER_ITERATION]]
     for transport in transports:
         transport.get_protocol().connection_lost(None)
 
@@ -236,12 +232,12 @@ async def test_a_close_is_seen_while_reading_is_paused() -> None:
 async def test_what_waits_is_answered_before_the_server_ends() -> None:
     """Drained like any other, also what is known by then: its reply says that the connection ends."""
     h = House()
-    server, transports = await crowd(h, 4 * ARRIVALS_AT_A_TURN)
+    server, transports = await crowd(h, 4 * PER_ITERATION)
     server._listener = cast(Any, DeafTransport())  # noqa: SLF001 - it only has to be closed
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(server.stop())
         await until(lambda: all(transport.written for transport in transports))
-        assert all(b"Connection: close" in transport.written for transport in transports[ARRIVALS_AT_A_TURN:])
+        assert all(b"Connection: close" in transport.written for transport in transports[PER_ITERATION:])
         for transport in transports:
             transport.get_protocol().connection_lost(None)
 

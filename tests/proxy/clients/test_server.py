@@ -15,7 +15,7 @@ from nncache.clock import boottime
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.clients.server import ENDINGS_AT_A_TURN, Server
+from nncache.proxy.clients.server import ENDINGS_PER_ITERATION, Server
 from tests.patience import HANG_S
 from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import GET, RawClient, limits_of_tests, read_body, serving, until
@@ -123,7 +123,7 @@ async def test_a_few_connections_are_closed_each_iteration(has_asked: bool) -> N
             for client in clients:
                 client.close()
             news = await per_iteration(lambda: server.stats().connections_open, 0)
-            assert max(news) <= ENDINGS_AT_A_TURN < len(clients) / 2
+            assert max(news) <= ENDINGS_PER_ITERATION < len(clients) / 2
 
 
 class LeftAtTheEnd(RawResponse):

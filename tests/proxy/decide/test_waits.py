@@ -21,7 +21,7 @@ def kept(group: Waiting, looked: list[Wait], wait_s: int = 60) -> Wait:
 
 def say(group: Waiting) -> None:
     """Have an answer there."""
-    group.said = "it", 0
+    group.answer = "it", 0
 
 
 async def test_own_writes_an_answer_is_for_those_who_had_to_look() -> None:
@@ -32,8 +32,8 @@ async def test_own_writes_an_answer_is_for_those_who_had_to_look() -> None:
     group.rounds += 1
     group.queue_up(after)
     say(group)
-    assert [group.next_to_hear() for _ in range(2)] == [before, None]
-    assert group.said is None
+    assert [group.pop_next() for _ in range(2)] == [before, None]
+    assert group.answer is None
     assert list(group.queue) == [after]
     for each in (before, after):
         each.timer.cancel()

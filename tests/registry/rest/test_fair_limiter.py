@@ -18,7 +18,7 @@ class Questions:
 
     async def ask(self, holder: str) -> None:
         """Ask one."""
-        async with self.limiter.turn(holder):
+        async with self.limiter.slot(holder):
             self.begun.append(holder)
             await self.may_end.wait()
 

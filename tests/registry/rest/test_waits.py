@@ -16,10 +16,10 @@ from nncache.registry.rest.waits import (
     HELD,
     TREES,
     TREES_OF_ONE,
+    Outcome,
     RegistryPage,
     RegistryQuestion,
     RegistryWaits,
-    Said,
 )
 from tests.patience import HANG_S
 from tests.proxy.doubles import let_tasks_run
@@ -78,7 +78,7 @@ class Fixture:
         *,
         holder: str = "h",
         client: Line | None = None,
-    ) -> asyncio.Task[Waited[Said]]:
+    ) -> asyncio.Task[Waited[Outcome]]:
         """Return a request that is held, or answered at once."""
         registry_request, before = read_registry_request(f"/v1/registry{target}", ()), self.waits.held.waiting
         task = self.tasks.create_task(self._answer(registry_request, want, holder, client))
@@ -89,7 +89,7 @@ class Fixture:
 
     async def _answer(
         self, registry_request: RegistryRequest, want: Conditions, holder: str, client: Line | None
-    ) -> Waited[Said]:
+    ) -> Waited[Outcome]:
         try:
             waited = await self.waits.held.answer(RegistryQuestion(registry_request, holder), want, client)  # type: ignore[arg-type] # a Line is enough
         except ClientGoneError as error:  # for the test to look at
@@ -97,11 +97,11 @@ class Fixture:
         assert waited is not None
         return waited
 
-    async def answered(self, want: Conditions) -> Waited[Said]:
+    async def answered(self, want: Conditions) -> Waited[Outcome]:
         """Return the answer to a request for /a."""
         return await self._answer(read_registry_request("/v1/registry/a", ()), want, "h", None)
 
-    async def waits_on(self, *tasks: asyncio.Task[Waited[Said]]) -> bool:
+    async def waits_on(self, *tasks: asyncio.Task[Waited[Outcome]]) -> bool:
         """Whether none of these is answered, however long they have."""
         await let_tasks_run(20)
         return not any(task.done() for task in tasks)
@@ -121,7 +121,7 @@ async def fixture() -> AsyncIterator[Fixture]:
     assert waits.held._shares.in_use == waits._trees.in_use == 0  # noqa: SLF001 - the same
 
 
-def body_of(waited: Waited[Said]) -> bytes:
+def body_of(waited: Waited[Outcome]) -> bytes:
     """Return what was answered."""
     assert isinstance(waited.answer, RegistryPage)
     return waited.answer.body
