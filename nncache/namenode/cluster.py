@@ -242,7 +242,7 @@ class LightCluster:
         self._parts.clock.advance(seconds)
         self._wait(self._parts.tick())
 
-    def turn(self) -> None:
+    def tick(self) -> None:
         """Do now what is done every second: release leases, recover and delete blocks."""
         self._wait(self._parts.tick())
 

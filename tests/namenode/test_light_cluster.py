@@ -155,7 +155,7 @@ def test_truncate_inside_a_block_ends_at_a_tick(homes: LightCluster) -> None:
     )
     homes.safe_mode(on=False)
     assert call(http, "POST", "/user/alice/f", "TRUNCATE", "alice", newlength=7).json == {"boolean": False}
-    homes.turn()
+    homes.tick()
     assert call(http, "GET", "/user/alice/f", "OPEN", "alice").body == DATA[:7]
 
 
@@ -395,7 +395,7 @@ def test_a_killed_process_loses_no_answered_upload(tmp_path: Path) -> None:
     with LightCluster(directory=tmp_path) as cluster:
         cluster.advance(1)
         cluster.advance(HARD_S)
-        cluster.turn()
+        cluster.tick()
         listed = call(cluster.namenode_http, "GET", "/d", "LISTSTATUS").json["FileStatuses"]["FileStatus"]
         found = {f"/d/{each['pathSuffix']}": each["length"] for each in listed}
         assert answered
@@ -435,7 +435,7 @@ def test_a_tree_as_deep_as_hdfs_makes_any(homes: LightCluster) -> None:
         "boolean"
     ]
     assert call(http, "DELETE", "/user/alice/moved", "DELETE", "alice", recursive="true").json["boolean"]
-    homes.turn()
+    homes.tick()
     assert call(http, "GET", "/user/alice", "LISTSTATUS", "alice").json["FileStatuses"]["FileStatus"] == []
 
 
