@@ -169,8 +169,12 @@ def test_a_failover_throws_away_what_one_had_shown(on_journal: ProxiedCluster) -
     cluster, path = on_journal.cluster, f"{TOP}/phantom"
     first, *others = cluster.journalnodes
     behind = f'nncache_journalnode_behind_txids{{journalnode="{others[0].rpc}"}}'
-    see_changes(on_journal, "before")
-    until(lambda: behind in on_journal.proxy.metrics(), lambda: "it has shown no transaction")
+
+    def is_known() -> bool:  # what two others have shown before it is not asked for again
+        see_changes(on_journal, "before")
+        return behind in on_journal.proxy.metrics()
+
+    until(is_known, lambda: "it has shown no transaction")
     on_journal.make_hit(path, "alice")
     flushes = on_journal.proxy.metrics()["nncache_cache_flushes_total"]
     for other in others:
