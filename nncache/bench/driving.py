@@ -142,7 +142,7 @@ def run_mode(
             try:
                 collect(stand.spark, orders, directory)
             except BaseException:
-                has_failed.set()  # else it would be said only when the measured time is over
+                has_failed.set()  # else it would be reported only when the measured time is over
                 raise
             rows = counting.result()
             others = watching.result()

@@ -157,7 +157,7 @@ def login_of(settings: ZooKeeperSettings, identity: KerberosIdentity | None) -> 
 
     Raises SettingError: it cannot be: there is no identity, or a file of the password or for TLS cannot be used.
     """
-    tls_of(settings)  # what the first connection would find is said at the start
+    tls_of(settings)  # what the first connection would find is reported at the start
     match settings.zookeeper_sasl:
         case "kerberos":
             if identity is None:

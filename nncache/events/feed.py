@@ -86,7 +86,7 @@ class Feed:
     def next_behind(self, after: After, modified_after: int = -1) -> Frame | None:
         """Return the next transactions behind a position that is covered, `joined`; None: they are still to come.
 
-        Of a filter that was modified right behind that position nothing is said if `modified_after` is that, too.
+        Nothing is sent of a filter that was modified right behind that position if `modified_after` is that, too.
         """
         where = after.txid, modified_after
         if self._next is not None and self._next[0] == where:

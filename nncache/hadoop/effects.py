@@ -124,7 +124,7 @@ def opens_window(call: Call) -> bool:
     """Tell whether the call may be the first half of a write whose second half passes the proxy by.
 
     Also for `noredirect=true`, where the NameNode gives the DataNode's address in a 200 reply. What the second half
-    writes is said by `nncache.hadoop.redirects`.
+    writes is in `nncache.hadoop.redirects`.
     """
     return any(
         op is not None and op.two_step
@@ -145,7 +145,7 @@ def changes_nothing(call: Call) -> bool:
 def effects_of_call(call: Call, outcome: CallOutcome, existing: ExistingPath = UNTOUCHED) -> Effects:
     """Say what a forwarded call has made stale; `existing` is what was known to be there before it was sent.
 
-    What a caller has changed is said at once. What they only may have changed is left to the events: a refused or odd
+    What a caller has changed is returned. What they only may have changed is left to the events: a refused or odd
     call, which any client can send, must cost others nothing. docs/decisions/0013 says why that is enough.
     """
     if changes_nothing(call):

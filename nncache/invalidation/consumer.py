@@ -76,7 +76,7 @@ class Consumer:
         self._globs: Mapping[str, str] = {}  # the filters that the cache has got
         self._moved = asyncio.Event()  # set and replaced at each Covered and at the end of a run
         self._counts = StreamStats()
-        self._complaint = ""  # why the last attempt failed: the same is said once
+        self._complaint = ""  # why the last attempt failed: the same is logged once
         self.trouble = ""  # the same, for `/ready`; forgotten when a run begins
 
     async def run(self) -> NoReturn:

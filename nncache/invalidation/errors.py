@@ -5,7 +5,7 @@ from typing import Final
 
 
 def part_from_frames(error: BaseException) -> None:
-    """Cut an error, and those from which it came, off the frames that they came through; call it when all was said.
+    """Cut an error, and those from which it came, off the frames that they came through; call it when all was logged.
 
     A frame that leads back to its error, as where what ended a run is noted in the run, would keep all that it holds:
     no daemon collects circles that have grown old.

@@ -2,7 +2,7 @@
 
 Format: RFC 9211. The one table of all reasons; a reason is also the label of a metric.
 
-ProvenGrant holds for the header as well: what the cache knows of a path is said only to callers to whom the
+ProvenGrant holds for the header as well: what the cache knows of a path is shown only to callers to whom the
 NameNode shows that path. All others read `fwd=miss`, whatever is cached, asked or written there.
 """
 

@@ -106,7 +106,7 @@ class ResourceManagers:
             return RmUnanswered(f"{url} does not answer: {why_unanswered(error)}")
 
     async def _look(self, urls: Sequence[str]) -> tuple[list[ActiveResourceManager], list[str]]:
-        """Return which are active, and what is to be said of the others."""
+        """Return which are active, and what is wrong with the others."""
         found: list[ActiveResourceManager] = []
         complaints: list[str] = []
         for url, answer in zip(urls, await at_once(lambda url: self.ask(url, INFO), urls), strict=True):

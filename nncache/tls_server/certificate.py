@@ -114,7 +114,7 @@ _AT_ANY_TIME: Final = 0x200000
 
 
 def _end_of(certificate: str, where: str, server_context: ssl.SSLContext) -> float:
-    """Return until when a certificate holds, as a client that trusts just this one is told in a handshake.
+    """Return until when a certificate holds, as a client that trusts just this one sees it in a handshake.
 
     Raises:
         StartError: it does not hold now, or not for a server.

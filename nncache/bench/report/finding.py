@@ -78,7 +78,7 @@ def meanwhile(modes: Modes) -> str:
         return ""
     return (
         f"A publisher or a proxy of nncache ran while polls went straight to the NameNode: its {number(upkeep)} calls "
-        "a second are left out of what is said of direct; their CPU is part of it"
+        "a second are left out of the figures of direct; their CPU is part of it"
     )
 
 

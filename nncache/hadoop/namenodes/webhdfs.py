@@ -67,7 +67,7 @@ class WebHdfs:
     `NoActiveNameNodeError` when each led to the next.
     """
 
-    def __init__(  # noqa: PLR0913 - what may be said of a connection
+    def __init__(  # noqa: PLR0913 - all that a connection can be set to
         self,
         base_url: str,
         user: str,

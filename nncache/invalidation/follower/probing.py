@@ -52,7 +52,7 @@ class Probing:
     async def begin(self, txid: int) -> None:
         """Begin at a position, and see that the log of this term has come that far.
 
-        Had the log gone back and grown again by the time of the first probe, it could not be told any more that the
+        Had the log gone back and grown again by the time of the first probe, nothing would show any more that the
         position is one in another log.
 
         Raises:

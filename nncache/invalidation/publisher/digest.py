@@ -4,7 +4,7 @@ Sans-I/O. What a digest says makes at least that stale which was added to it, an
 a job that commits ten thousand files becomes one change of their directory.
 
 Why Appeared, Opened and Closed may be left out, but never moved: they end the windows of two-step writes
-(`cache/windows.py`). A window that misses one ends later, by another or by time; one that was told a later transaction
+(`cache/windows.py`). A window that misses one ends later, by another or by time; one that was given a later transaction
 id, or a Closed after what it preceded, would end too early (guarantee OwnWrites).
 """
 
@@ -34,7 +34,7 @@ _Stamped: TypeAlias = tuple[int, int, Change]  # transaction id, order of arriva
 
 @dataclass(slots=True)
 class _About:
-    """What is to be said of one path.
+    """What is to be published of one path.
 
     Of all its Opened and Closed three do the same to any window: the last Closed, the last Opened before it, and the
     last Opened after it.
@@ -46,7 +46,7 @@ class _About:
     reopened: _Stamped | None = None
 
     def all(self) -> tuple[_Stamped, ...]:
-        """Give what is to be said; an opening or closing says, too, that the path was touched."""
+        """Give what is to be published; an opening or closing says, too, that the path was touched."""
         windows = tuple(each for each in (self.opened, self.closed, self.reopened) if each is not None)
         if self.footprint is None or (windows and isinstance(self.footprint[2], Touched)):
             return windows
@@ -86,7 +86,7 @@ class Digest:
         self._max = max_changes
         self._about: dict[str, _About] = {}
         self._everything: _Stamped | None = None  # then no path has a footprint of its own
-        self._size = 0  # changes that would be said without a limit
+        self._size = 0  # changes that would be published without a limit
         self._arrivals = 0
         self.collapsed = 0
         """Changes, ever, that gave way to a larger one, or that a window should have heard of."""
@@ -155,7 +155,7 @@ class Digest:
         self._size = sum(len(about.all()) for about in self._about.values()) + (self._everything is not None)
 
     def _drop_windows(self) -> None:
-        """Let windows end by time, first where most is said: that costs no entry."""
+        """Let windows end by time, first where most is published: that costs no entry."""
         for paths in self._siblings().values():
             for path in paths:
                 about = self._about[path]

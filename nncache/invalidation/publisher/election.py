@@ -127,7 +127,7 @@ class Election:
             await self._watch.changed(LOOK_S)
 
     async def resign(self) -> None:
-        """Let a standby lead at once, if that can be said in time."""
+        """Let a standby lead at once, if ZooKeeper answers in time."""
         try:
             async with asyncio.timeout(RESIGN_S):
                 lock = await self._watch.read()

@@ -96,7 +96,7 @@ class Publisher:
         self._resumption = Resumption(source, output, self._assemble, self._counts, clock, _new_id)
         self._run: Run | None = None  # the present one
         self._backoff = Backoff()
-        self._complaint = ""  # why the last run ended, or could not begin: the same is said once
+        self._complaint = ""  # why the last run ended, or could not begin: the same is logged once
         self._useless_since = clock()  # since when nothing could be published
 
     async def run(self) -> NoReturn:

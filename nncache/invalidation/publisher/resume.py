@@ -34,7 +34,7 @@ class Resumed:
 class Resumption:
     """Begins runs.
 
-    A missing transaction is never passed over: it is told as dropped to the caches and to every filter, or all of them
+    A missing transaction is never passed over: caches and filters get it as dropped, or all of them
     start again (GapFlush).
     """
 
@@ -61,7 +61,7 @@ class Resumption:
 
         Raises:
             ChannelUnavailableError, NotPermittedError, MissingEventsError: as `EditsSource.start`.
-            CoordinationError: what was missed can't be told.
+            CoordinationError: what was missed can't be published.
         """
         if state.txid is None:
             return await self._restart(state)

@@ -134,7 +134,7 @@ class Feed:
             return  # another NameNode has begun it, or the root was changed: it is tried again at the next tick
 
     async def _drop(self, segments: list[_Segment]) -> None:
-        """Drop what is too old: first it is said from where on there is something, then the rest goes."""
+        """Drop what is too old: first the new beginning is written, then the rest is deleted."""
         left = sum(segment.edits for segment in segments)
         first = segments[0]
         for segment, following in pairwise(segments):

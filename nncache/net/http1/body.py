@@ -71,7 +71,7 @@ class Body:
         """Take what has arrived; return what stands behind the body.
 
         Raises:
-            ChunksError: nothing can be said of where it ends.
+            ChunksError: where it ends is not known.
         """
         if self._chunks is not None:
             part, behind = self._chunks.take(data)

@@ -60,7 +60,7 @@ class Chunks:
         """Take what has arrived; return what there is of the body, and what stands behind it.
 
         Raises:
-            ChunksError: nothing can be said of where the body ends.
+            ChunksError: where the body ends is not known.
         """
         data = self._part + data
         self._part = b""

@@ -39,7 +39,7 @@ def _letters(place: int) -> bytes:
 
 _END: Final = b"\r\n\r\n"
 _LINE: Final = re.compile(
-    # Most fields are told apart by their first two letters. RFC 9112, section 5: no folding.
+    # Most fields differ in their first two letters. RFC 9112, section 5: no folding.
     rb"\r\n(?=[%b][%b])(?i:" % tuple(map(_letters, (0, 1)))
     + "|".join(NAMES).encode()
     + rb"):[\t\x20-\x7e]*(?=\r\n)"

@@ -309,7 +309,7 @@ class ClientConnection(asyncio.Protocol):
     def _feed(self, body: RequestBody, data: bytes) -> bytes:
         """Give a body its bytes; return what stands behind it."""
         behind = body.feed(data)
-        if body.has_failed:  # nothing can be said of where it ends
+        if body.has_failed:  # where it ends is not known
             self._is_ending = True
             return b""
         return behind

@@ -68,7 +68,7 @@ class UpstreamCall:
         is_followed: it is for a client's request (`nncache.proxy.messages.CallSent`).
         is_pending: it was sent, and what came of it is not known (yet).
         silent: NameNodePool that took it and gave no answer in time; none of them is asked a second time.
-        silence: how the last of them is told of.
+        silence: how the last of them is reported.
         used: NameNodePool that have seen its ticket: to each of them it would be a replay (RFC 4120, section 3.2.3).
     """
 

@@ -248,7 +248,7 @@ class Connections:
         Args:
             namenode: whom to connect to.
             fresh: open a new one. For writes: a kept connection may have been closed by the NameNode a moment
-                ago, and whether the call was read before that could not be told.
+                ago, and nobody could know whether the call was read before that.
             peer: the address of the client.
 
         Raises:

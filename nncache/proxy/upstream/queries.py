@@ -95,11 +95,11 @@ class PoolQueries:
             raise
 
     async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say whether the active NameNode knows the path, as the caller is told it."""
+        """Say whether the active NameNode knows the path, as it answers the caller."""
         return bool(await self._ask_as(caller, lambda rpc: rpc.exists(path)))
 
     async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say whether the active NameNode knows the path as a directory, as the caller is told it."""
+        """Say whether the active NameNode knows the path as a directory, as it answers the caller."""
         return bool(await self._ask_as(caller, lambda rpc: rpc.is_directory(path)))
 
     async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
@@ -143,7 +143,7 @@ class PoolQueries:
 
 
 def _is_refusal(error: RpcError) -> bool:
-    """Whether another caller may be told what this one was not."""
+    """Whether another caller may get an answer that this one did not get."""
     match error:
         case RemoteCallError():
             return error.verdict is Verdict.ACCESS_CONTROL
