@@ -24,6 +24,9 @@ IN_ROOMS = ("comes of it", "of before", "stands still")
 """Phrases that the docstrings of these rooms no longer have."""
 ROOMS = ("proxy", "cache", "invalidation", "hadoop", "registry", "coordination", "net")
 
+IN_NAMES = {"told", "said", "wish", "scene", "world", "vault"}
+"""Words of no name: it says what the value is."""
+
 READ_BY_USERS = (
     "README.md",
     "ARCHITECTURE.md",
@@ -96,5 +99,19 @@ def test_rooms_keep_to_plain_phrases(room: str) -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         for phrase in IN_ROOMS
         if phrase in node.value
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("place", ["nncache", "tools"])
+def test_names_say_what_the_value_is(place: str) -> None:
+    """A reply, a message, a reported change: what an engineer would search for."""
+    found = [
+        (path.relative_to(ROOT), getattr(node, "lineno", 0), name)
+        for path in sources(place)
+        for node in ast.walk(parsed(path))
+        for field in ("id", "attr", "arg", "name")
+        if isinstance(name := getattr(node, field, None), str)
+        if not IN_NAMES.isdisjoint(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_"))
     ]
     assert found == []

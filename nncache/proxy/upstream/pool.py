@@ -248,7 +248,7 @@ class Connections:
         Args:
             namenode: whom to connect to.
             fresh: open a new one. For writes: a kept connection may have been closed by the NameNode a moment
-                ago, and nobody could know whether the call was read before that.
+                ago, and then it is not known whether the call was read.
             peer: the address of the client.
 
         Raises:
