@@ -134,10 +134,8 @@ class DirectExchange:
         progress, head = protocol.progress(MAX_BYTES), protocol.next_head
         if progress is Progress.OTHER or (head is not None and not _is_smooth(head)):
             self._tell_unfinished()
-            return
-        if progress is Progress.MORE:
-            return
-        self._end(connection, *protocol.take_whole())
+        elif progress is Progress.WHOLE:
+            self._end(connection, *protocol.take_whole())
 
     def _end(self, connection: Connection, head: ReplyHead, body: bytes) -> None:
         """Give the connection back, then have the reply read; after an internal error another one is asked for."""

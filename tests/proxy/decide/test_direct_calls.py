@@ -15,6 +15,7 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.cache_status import Bypass, why_not_asked
 from nncache.proxy.decide import answers
 from nncache.proxy.identity import claimed_caller
+from nncache.proxy.traffic import Exchange
 from nncache.proxy.upstream import direct_exchange
 from tests.hadoop.made_credentials import token
 from tests.proxy.direct_fixture import (
@@ -183,6 +184,17 @@ async def test_a_reply_that_meets_a_fault_of_ours_is_asked_for_again(
         assert s.server.stats().bugs == bugs
         assert sum(s.front_end.stats().forwarded.values()) == s.front_end.traffic.stats().total == 2
         assert s.calls.requests == 0
+        assert s.is_quiet
+
+
+async def test_a_fault_of_an_observer_costs_no_answer() -> None:
+    """FailToNameNode: of a log, or of who counts; the others see the request all the same."""
+    async with direct(says(NOT_FOUND)) as (s, _):
+        seen = list[Exchange]()
+        s.front_end.traffic.observers = (fails, seen.append)
+        for request in (LIST, KEPT, LIST.replace(b"LISTSTATUS", b"OPEN")):
+            assert (await s.ask(request)).status == 404
+        assert [each.status for each in seen] == [404] * 3
         assert s.is_quiet
 
 
