@@ -180,7 +180,8 @@ class EventStream:
             self._news.clear()
             if (end := self._why_end()) is not None:
                 return end
-            await self._tell_away(feed.away)
+            if await self._tell_away(feed.away):
+                continue
             if feed.end is None:
                 await self._wait(HEARTBEAT_S)
             elif self._after is None:
@@ -219,13 +220,16 @@ class EventStream:
             self._modified_after = frame.txid
         await asyncio.sleep(0)  # a client that reads at once makes nothing here wait
 
-    async def _tell_away(self, reason: str) -> None:
-        """Tell of an outage once, and of its end."""
+    async def _tell_away(self, reason: str) -> bool:
+        """Report an outage once, and its end; return whether there was something to report."""
         was, self._reported_away = self._reported_away, reason
         if reason and not was:
             await self._write(outage(self._feed.name, reason))
         elif was and not reason and self._after is not None:
             await self._write(started(self._feed.name, self._after))
+        else:
+            return False
+        return True
 
     # ---- behind the feed ---------------------------------------------------------------------------------------
 
@@ -279,6 +283,8 @@ class EventStream:
         return Gap(reason, gap.first_txid, None if gap.last_txid is None else now.txid, now)
 
     async def _take(self, item: Item) -> StreamEnd | None:
+        if (end := self._why_end()) is not None:
+            return end
         match item:
             case Begun(after):
                 self._after = after

@@ -3,6 +3,7 @@
 Hits of the fast path are counted there; of these only a sample is seen here, each with a weight.
 """
 
+import logging
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -14,6 +15,8 @@ from nncache.hadoop.calls import Call
 from nncache.hadoop.operations import OPERATIONS
 from nncache.proxy.cache_status import ForwardReason
 from nncache.proxy.errors import ClientError, ClientGoneError, OverloadedError, ProxyError
+
+_log = logging.getLogger(__name__)
 
 GETFILESTATUS: Final = "GETFILESTATUS"
 UNKNOWN_OPERATION: Final = "other"
@@ -241,4 +244,7 @@ class Traffic:
 
     def _show(self, exchange: Exchange) -> None:
         for observer in self.observers:
-            observer(exchange)
+            try:
+                observer(exchange)
+            except Exception:  # noqa: BLE001 - FailToNameNode: no answer depends on who is shown it
+                _log.exception("internal error of an observer of requests")

@@ -4,9 +4,8 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from math import inf
 from typing import Final
-
-from cachetools import TTLCache
 
 from nncache.hadoop.proxy_users import (
     NO_PROXY_USER,
@@ -19,12 +18,16 @@ from nncache.hadoop.proxy_users import (
 
 _log = logging.getLogger(__name__)
 
-Resolve = Callable[[str], Awaitable[Collection[Address]]]
-"""Returns the addresses of a name; none where it has none."""
+Resolve = Callable[[str], Awaitable[Collection[Address] | None]]
+"""Returns the addresses of a name, none where it has none; None: that is not known now."""
 
 NAMES_REMEMBERED_S: Final = 60.0
+UNANSWERED_S: Final = 5.0
+"""Until a name is asked for again that the resolver could not tell; meanwhile it stands for what it did before."""
+
 RESOLVE_TIMEOUT_S: Final = 2.0
-_MAX_NAMES: Final = 10_000
+_NOT_ASKED: Final = frozenset[Address](), -inf
+_WITHOUT_ADDRESS: Final = frozenset({socket.EAI_NONAME, socket.EAI_NODATA})
 
 
 class Impersonation:
@@ -36,7 +39,8 @@ class Impersonation:
         """Take the rules; `resolve` asks the host's resolver unless it is given."""
         self._proxy_users = proxy_users
         self._resolve = resolve or addresses_of
-        self._known: TTLCache[str, frozenset[Address]] = TTLCache(_MAX_NAMES, NAMES_REMEMBERED_S, timer=clock)
+        self._clock = clock
+        self._known: dict[str, tuple[frozenset[Address], float]] = {}  # by a rule's name, and until when
         self.refused = 0  # since the start
 
     async def fault_of(self, real_user: str, user: str, peer: str) -> str | None:
@@ -60,20 +64,26 @@ class Impersonation:
 
     async def _resolved(self, names: tuple[str, ...]) -> frozenset[Address]:
         """Return the addresses of the names; one that is known now counts, though it expires meanwhile."""
-        held = {name: known for name in names if (known := self._known.get(name)) is not None}
-        unknown = [name for name in names if name not in held]
+        began = self._clock()
+        unknown = [name for name in names if self._known.get(name, _NOT_ASKED)[1] <= began]
         found = await asyncio.gather(*(self._resolve(name) for name in unknown))
+        now = self._clock()
         for name, addresses in zip(unknown, found, strict=True):
-            self._known[name] = held[name] = frozenset(addresses)
-        return frozenset[Address]().union(*held.values())
+            if addresses is not None:
+                self._known[name] = frozenset(addresses), now + NAMES_REMEMBERED_S
+            else:
+                self._known[name] = self._known.get(name, _NOT_ASKED)[0], now + UNANSWERED_S
+        return frozenset[Address]().union(*(self._known[name][0] for name in names))
 
 
-async def addresses_of(name: str) -> Collection[Address]:
-    """Ask the host's resolver, in a thread of the event loop's; none where it does not answer in time."""
+async def addresses_of(name: str) -> Collection[Address] | None:
+    """Ask the host's resolver, in a thread of the event loop's; None where it fails, or does not answer in time."""
     try:
         async with asyncio.timeout(RESOLVE_TIMEOUT_S):
             found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, TimeoutError) as error:
-        _log.warning("hadoop.proxyuser hosts: %s has no address: %s", name, str(error) or "no answer in time")
-        return ()
+        has_none = isinstance(error, socket.gaierror) and error.errno in _WITHOUT_ADDRESS
+        what = "has no address" if has_none else "is not resolved now"
+        _log.warning("hadoop.proxyuser hosts: %s %s: %s", name, what, str(error) or "no answer in time")
+        return () if has_none else None
     return {address_of(str(address[0])) for *_, address in found}

@@ -46,13 +46,13 @@ class ReadTarget:
 
 
 def read_target(target: str, prefix: str = f"{PREFIX}/") -> ReadTarget:
-    """Read a target, whose path is to begin with the prefix.
+    """Read a target, whose path is to begin with the prefix; the root's slash may be missing, as fsspec leaves it out.
 
     Raises:
         ClientError: readers could differ about it.
     """
     path, _, query = target.partition("?")
-    if "#" in target or not path.startswith(prefix):
+    if "#" in target or not f"{path}/".startswith(prefix):
         raise ClientError(f"the target must begin with {prefix}, and have no fragment")
     parameters = query.split("&", MAX_PARAMETERS)
     if len(parameters) > MAX_PARAMETERS:

@@ -193,8 +193,8 @@ FAULTS: Final = {
             "call-counted-twice",
             "A call that is handed over is not counted any more by the one who hands it over.",
             "proxy/decide/direct_calls",
-            "        return self._left().hand_over()",
-            "        return self._exchange.hand_over()",
+            "is None else self._left().hand_over()",
+            "is None else self._exchange.hand_over()",
         ),
         _fault(
             "reason-not-counted",

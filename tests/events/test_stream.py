@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from nncache.events.messages import JOINED_BYTES
-from nncache.events.source import After
+from nncache.events.source import After, Item, Modified
 from nncache.events.stream import HEARTBEAT_S, MAX_CATCHING_UP, RETRY_MS, StreamEnd
 from tests.events.doubles import FakeCluster, FakeSink, Streamed
 from tests.invalidation.virtual_time import VirtualLoop, until
@@ -191,6 +191,46 @@ async def test_a_right_that_is_lost_while_it_catches_up() -> None:
         client = fake_cluster.stream(after=10, sink=FakeSink(on_write=revoke))
         assert await client.task is StreamEnd.NOT_PERMITTED
         assert set(client.sink.txids()) == {11}
+
+
+async def test_a_right_that_is_lost_while_an_outage_is_told() -> None:
+    """A client may take its time to read that it is over."""
+    async with followed() as fake_cluster:
+        client = fake_cluster.stream()
+        await until(lambda: client.sink.words() == ["start"])
+        fake_cluster.log.away = "ZooKeeper is away"
+        fake_cluster.log.tell()
+        await until(lambda: client.sink.words() == ["start", "outage"])
+        client.sink.stall()
+        fake_cluster.log.away = ""
+        fake_cluster.log.publish(11)
+        await until(lambda: fake_cluster.feed.end == After(11, "c1"))
+        fake_cluster.log.subscribers = set()
+        fake_cluster.log.tell()
+        await until(lambda: not fake_cluster.feed.readers)
+        client.sink.take()
+        assert await client.task is StreamEnd.NOT_PERMITTED
+        assert client.sink.words() == ["start", "outage", "start"]
+
+
+async def test_a_right_that_is_lost_as_the_filter_is_modified() -> None:
+    """Its new glob is not for who no longer subscribes, as its events are not."""
+    async with followed() as fake_cluster:
+        fake_cluster.log.publish(12)
+        await until(lambda: fake_cluster.feed.end == After(12, "c1"))
+        fake_cluster.log.modified_after = 11
+        client = fake_cluster.stream(after=11)
+        fake_cluster.feed._start = 12  # noqa: SLF001 - as where it was followed only now
+        take = client.stream._take  # noqa: SLF001 - what has been read by then
+
+        async def revoked(item: Item) -> StreamEnd | None:
+            if isinstance(item, Modified):
+                fake_cluster.feed.readers = set()
+            return await take(item)
+
+        client.stream._take = revoked  # type: ignore[method-assign]  # noqa: SLF001 - the same
+        assert await client.task is StreamEnd.NOT_PERMITTED
+        assert client.sink.words() == ["start"]
 
 
 @pytest.mark.parametrize("after", [None, 10], ids=["live", "resumed"])

@@ -1,13 +1,14 @@
 """A client's `doas` is judged by the rules and the client's own address."""
 
 import asyncio
+import socket
 from collections.abc import Collection
 
 import pytest
 
 from nncache.hadoop.configuration import Configuration
 from nncache.hadoop.proxy_users import Address, address_of, parse_proxy_users
-from nncache.spnego.impersonation import NAMES_REMEMBERED_S, Impersonation, addresses_of
+from nncache.spnego.impersonation import NAMES_REMEMBERED_S, UNANSWERED_S, Impersonation, addresses_of
 from tests.proxy.doubles import FakeClock
 
 RULES = {
@@ -23,9 +24,9 @@ class Names:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.addresses: list[Address] = [address_of("10.0.0.5")]
+        self.addresses: list[Address] | None = [address_of("10.0.0.5")]
 
-    async def __call__(self, name: str) -> Collection[Address]:
+    async def __call__(self, name: str) -> Collection[Address] | None:
         """Return the addresses of any name."""
         self.asked.append(name)
         return self.addresses
@@ -71,6 +72,26 @@ async def test_a_host_name_is_resolved_when_needed_and_cached() -> None:
     assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is not None
 
 
+async def test_a_resolver_that_fails_for_a_moment_costs_nothing_that_was_known() -> None:
+    """Nor is its silence about a name remembered for as long as an answer is."""
+    clock, names = FakeClock(), Names()
+    impersonation = judged(clock, names)
+    known, names.addresses = names.addresses, None
+    assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is not None
+    names.addresses = known
+    assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is not None
+    clock.now += UNANSWERED_S
+    assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is None
+    names.addresses = None
+    clock.now += NAMES_REMEMBERED_S
+    for _ in range(2):
+        assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is None
+    assert len(names.asked) == 3
+    names.addresses = []
+    clock.now += UNANSWERED_S
+    assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is not None
+
+
 async def test_a_name_that_was_known_counts_while_another_is_resolved() -> None:
     """Though it expires before the other has its addresses."""
     clock, asked, may_answer = FakeClock(), asyncio.Event(), asyncio.Event()
@@ -100,6 +121,26 @@ async def test_a_name_that_was_known_counts_while_another_is_resolved() -> None:
 
 async def test_a_name_without_an_address_lets_in_nobody(caplog: pytest.LogCaptureFixture) -> None:
     """The log says so."""
-    assert await addresses_of("no-such-host.invalid") == ()
+    assert not await addresses_of("no-such-host.invalid")
     assert "no-such-host.invalid" in caplog.text
-    assert address_of("127.0.0.1") in await addresses_of("localhost")
+    assert address_of("127.0.0.1") in (await addresses_of("localhost") or ())
+
+
+@pytest.mark.parametrize(
+    ("error", "addresses"),
+    [
+        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), ()),
+        (socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"), None),
+        (TimeoutError(), None),
+    ],
+)
+async def test_what_a_resolver_says_without_an_address(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, addresses: Collection[Address] | None
+) -> None:
+    """That there is none, or that it does not know."""
+
+    async def getaddrinfo(*_: object, **__: object) -> object:
+        raise error
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+    assert await addresses_of("gate.example.com") == addresses

@@ -30,6 +30,15 @@ def test_it_is_first_and_alone(query: str, sent: str) -> None:
     assert read_target(f"{PREFIX}/a%20b{query}").for_user("alice") == f"{PREFIX}/a%20b{sent}"
 
 
+def test_the_roots_slash_may_be_missing() -> None:
+    """FailToNameNode: a NameNode answers it, and fsspec asks for tokens and the home directory so."""
+    target = read_target(f"{PREFIX}?op=GETDELEGATIONTOKEN")
+    assert target.for_user("alice") == f"{PREFIX}?doas=alice&op=GETDELEGATIONTOKEN"
+    plain = read_target(f"{PREFIX}?op=GETFILESTATUS").plain_for("alice")
+    assert plain is not None
+    assert (plain.path, plain.user_name) == ("/", "alice")
+
+
 @pytest.mark.parametrize(
     "user", ["jane@corp.example", "a&user.name=hdfs", "CORP\\jane", "m\u00fcller", "a b+c%41"]
 )
@@ -63,6 +72,8 @@ def test_whether_a_token_says_who_asks(query: str, *, expected: bool) -> None:
         f"{PREFIX}/?op=X#f",
         "http://host/webhdfs/v1/?op=X",
         "/webhdfs/v2/?op=X",
+        "/webhdfs/v1x?op=X",
+        "/webhdfs/v1%2F?op=X",
         "/webhdfs",
         f"{PREFIX}/?do%as=x",
         f"{PREFIX}/?%u0064oas=x",

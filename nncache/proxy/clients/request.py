@@ -129,8 +129,8 @@ class CallUnderWay(ABC):
     request: Request
 
     @abstractmethod
-    def hand_over(self) -> InFlight:
-        """Return the call in its present state; those who go on with it count it."""
+    def hand_over(self) -> InFlight | None:
+        """Return the call in its present state, None if it is over; those who go on with it count it."""
 
     @abstractmethod
     def abandon(self) -> None:

@@ -76,9 +76,10 @@ class Answers:
         self.forwarded: Counter[ForwardReason] = Counter()
 
     def note_forwarded(self, exchange: Exchange, why: ForwardReason) -> None:
-        """Count a request for which a NameNode was asked."""
+        """Count a request for which a NameNode was asked; once, also if an internal error has it asked again."""
+        if exchange.why is None:
+            self.forwarded[why] += 1
         exchange.why = why
-        self.forwarded[why] += 1
 
     def plain(
         self,

@@ -17,13 +17,13 @@ from nncache.hadoop.effects import changes_nothing
 from nncache.net.shares import holder_of
 from nncache.proxy.cache_status import ForwardReason, why_not_asked
 from nncache.proxy.clients.request import CallUnderWay, Request
-from nncache.proxy.clients.response import RawResponse, bug_reply
+from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.decide.flights import Flight
 from nncache.proxy.decide.ports import Clock
 from nncache.proxy.decide.reads import Asked, FromMemory, from_namenode
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.reading import Reading, read_request
-from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, operation_name
+from nncache.proxy.traffic import GETFILESTATUS, Exchange, operation_name
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.direct_exchange import Begun, DirectExchange, ReplyReader
 
@@ -104,12 +104,12 @@ class PassedOn(DirectCall):
         self._left()
         answers, is_secure = self._calls.answers, self.request.connection.is_over_tls
         made = partial(answers.passed_on, self._record, reply, self._why, is_secure=is_secure)
-        self._calls.reply(self.request, self._record, made)
+        self._calls.reply(self, self._record, made)
 
-    def hand_over(self) -> Begun:
-        """Return what was sent."""
+    def hand_over(self) -> Begun | None:
+        """Return what was sent; None: its reply has come."""
         self._calls.under_way -= 1
-        return self._left().hand_over()
+        return None if self._exchange is None else self._left().hand_over()
 
     def abandon(self) -> None:
         """End it: no one waits for the reply."""
@@ -189,7 +189,7 @@ class Fill(DirectCall):
         answer = from_namenode(self._asked, self._reply, result)
         plain, is_secure = calls.answers.plain, connection.is_over_tls
         made = partial(plain, self.request, record, self._reading, answer, is_secure=is_secure)
-        calls.reply(self.request, record, made)
+        calls.reply(self, record, made)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -278,15 +278,17 @@ class DirectCalls:
         self.ended(record, response)
         return response
 
-    def reply(self, request: Request, record: Exchange, make: Callable[[], RawResponse]) -> None:
-        """Count a request, and send the reply that is made; an internal error becomes one."""
+    def reply(self, call: DirectCall, record: Exchange, make: Callable[[], RawResponse]) -> None:
+        """Count a request, and send the reply that is made; after an internal error the handler answers it."""
         try:
             response = make()
-        except Exception as error:  # noqa: BLE001 - the last line of defence: logged, counted, answered
-            record.result = Result.FAILED
-            response = bug_reply(error)
+        except Exception:  # noqa: BLE001 - FailToNameNode
+            self.errors += 1
+            _log.exception("internal error while a reply was made; it goes on with a task")
+            call.unfinished()
+            return
         self.ended(record, response)
-        request.connection.replied(request, response)
+        call.request.connection.replied(call.request, response)
 
     def ended(self, record: Exchange, response: RawResponse | None) -> None:
         """Count a request that ended here, with this reply if its client is there."""

@@ -213,8 +213,7 @@ class FrontEnd:
         """Forward a request of which nothing is known but its bytes."""
         self._errors += 1
         _log.exception("internal error while a request was handled; it is forwarded as it stands")
-        if exchange.why is None:  # else it is counted already
-            self.answers.note_forwarded(exchange, Bypass.CACHE_ERROR)
+        self.answers.note_forwarded(exchange, Bypass.CACHE_ERROR)
         peer = request.peer
         head = RequestHead(request.method, request.target, request_headers(request.fields, peer), peer)
         with self.call_limits.admitted(head):

@@ -12,7 +12,7 @@ from nncache.cache.entries import Hit, Ticket
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import StatusRequest
 from nncache.proxy.admission import Lease
-from nncache.proxy.cache_status import ForwardReason
+from nncache.proxy.cache_status import Bypass, ForwardReason
 from nncache.proxy.clients.request import InFlight
 from nncache.proxy.decide.flights import Flight, FlightResult, Flights
 from nncache.proxy.decide.ports import Clock, CoverageSignal
@@ -60,7 +60,7 @@ class Unanswered:
 
 @dataclass(frozen=True, slots=True)
 class PassOn:
-    """Nothing was asked yet: pass the call through, without a trace."""
+    """Nothing was asked yet, or in vain: pass the call through, without a trace."""
 
     why: ForwardReason
 
@@ -181,13 +181,15 @@ class Reads:
                     assert_never(other)
         return await self._fetched(asked)
 
-    async def _fetched(self, asked: Asked) -> FromNameNode | Unanswered:
+    async def _fetched(self, asked: Asked) -> FromNameNode | Unanswered | PassOn:
         """Return the reply once the cache has taken it, or soon after it came.
 
         Having waited, `Cache-Status` can say whether the reply was kept, and the same client's next
         read finds it; what is waited for is a question to the NameNode of about a millisecond.
         """
         answer = await asked.flight.answer()
+        if type(answer) is ProxyError:  # an internal error (FailToNameNode)
+            return PassOn(Bypass.CACHE_ERROR)
         if isinstance(answer, ProxyError):
             return Unanswered(answer, asked.why)
         return from_namenode(asked, answer, await asked.flight.result(self._join_wait_s))

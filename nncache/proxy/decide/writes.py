@@ -94,6 +94,7 @@ class Writes:
         )
         self._throttled = ThrottledLog(_log, clock)  # about these
         self._txid_failures = 0  # questions for the last transaction id without an answer
+        self._is_txid_silent = False  # the last of these was one
         self._tasks = tasks
         self._asking: asyncio.Task[None] | None = None  # what asks again
         self._rechecks = 0  # how often the cache wanted something asked again
@@ -209,12 +210,15 @@ class Writes:
             return
         writer = replace(writer, has_right=existing.can_be_made, is_known=existing.is_known)
         txid: int | None = None
+        wait_s = self._query_timeout_s if self._is_txid_silent else self._path_probe.redirect_wait_s
         try:
             if writer.has_right:
-                async with asyncio.timeout(self._path_probe.redirect_wait_s):
+                async with asyncio.timeout(wait_s):
                     txid = await self._queries.last_txid(namenode)
+                self._is_txid_silent = False
         except Exception as error:  # noqa: BLE001 - FailToNameNode
             self._txid_failures += 1
+            self._is_txid_silent = True
             self._throttled.warn(f"the window of a write to {path} ends by time only: {error}")
         finally:  # also when it is cancelled here
             self.windows_opened += writer.has_right

@@ -3,6 +3,7 @@
 Whatever does not go so smoothly goes on as an ordinary call, with all that has come: nothing is asked a second time.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from http import HTTPStatus
@@ -15,6 +16,8 @@ from nncache.proxy.headers import passed_on
 from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
 from nncache.proxy.upstream.namenode_protocol import Progress
 from nncache.proxy.upstream.pool import Connection, Connections
+
+_log = logging.getLogger(__name__)
 
 MAX_BYTES: Final = 32 * 1024
 """Longer replies are left to the way that waits for its client."""
@@ -131,18 +134,23 @@ class DirectExchange:
         progress, head = protocol.progress(MAX_BYTES), protocol.next_head
         if progress is Progress.OTHER or (head is not None and not _is_smooth(head)):
             self._tell_unfinished()
-            return
-        if progress is Progress.MORE:
-            return
-        self._end(connection, *protocol.take_whole())
+        elif progress is Progress.WHOLE:
+            self._end(connection, *protocol.take_whole())
 
     def _end(self, connection: Connection, head: ReplyHead, body: bytes) -> None:
-        """Give the connection back, then have the reply read."""
+        """Give the connection back, then have the reply read; after an internal error another one is asked for."""
+        try:
+            reply = self._reply(connection.namenode, head, body)
+        except Exception:  # noqa: BLE001 - FailToNameNode
+            _log.exception("internal error while a reply was read; its call goes on with a task")
+            connection.abort()
+            self._tell_unfinished()
+            return
         self._release()
         reader, self._reader = self._reader, None
         self._connections.release(connection, reusable=True, status=head.status)
         if reader is not None:
-            reader.replied(self._reply(connection.namenode, head, body))
+            reader.replied(reply)
 
     def _reply(self, namenode: NameNode, head: ReplyHead, body: bytes) -> UpstreamReply:
         headers, wire = passed_on(head)

@@ -1,6 +1,7 @@
 """Plain reads that are forwarded as bytes: the same replies as ever, whatever happens meanwhile."""
 
 import asyncio
+from types import ModuleType
 from typing import cast
 from urllib.parse import quote
 
@@ -12,7 +13,10 @@ from nncache.hadoop.calls import is_webhdfs, parse_call, parse_plain
 from nncache.hadoop.effects import changes_nothing
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.cache_status import Bypass, why_not_asked
+from nncache.proxy.decide import answers
 from nncache.proxy.identity import claimed_caller
+from nncache.proxy.traffic import Exchange
+from nncache.proxy.upstream import direct_exchange
 from tests.hadoop.made_credentials import token
 from tests.proxy.direct_fixture import (
     BODY,
@@ -26,6 +30,8 @@ from tests.proxy.direct_fixture import (
 )
 from tests.proxy.doubles import fails
 from tests.proxy.wire import RawNameNode, limits_of_tests, says, until
+
+KEPT = STATUS.replace(b"/d?", b"/kept/d?")
 
 
 async def test_a_read_needs_no_task() -> None:
@@ -161,6 +167,35 @@ async def test_a_fault_of_ours_leaves_the_call_to_the_ordinary_path(monkeypatch:
         assert (await s.ask(STATUS)).status == 404
         assert s.calls.requests == 0
         assert s.server.stats().bugs >= 1
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "bugs"),
+    [(answers, "forwarded", 1), (answers, "shows_path", 1), (direct_exchange, "passed_on", 0)],
+)
+@pytest.mark.parametrize("request_", [LIST, KEPT], ids=["passed on", "kept"])
+async def test_a_reply_that_meets_a_fault_of_ours_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, bugs: int, request_: bytes
+) -> None:
+    """FailToNameNode: the NameNode has said it, so that it can say it to a task."""
+    async with direct(says(NOT_FOUND)) as (s, _):
+        monkeypatch.setattr(module, name, fails)
+        assert (await s.ask(request_)).status == 404
+        assert s.server.stats().bugs == bugs
+        assert sum(s.front_end.stats().forwarded.values()) == s.front_end.traffic.stats().total == 2
+        assert s.calls.requests == 0
+        assert s.is_quiet
+
+
+async def test_a_fault_of_an_observer_costs_no_answer() -> None:
+    """FailToNameNode: of a log, or of who counts; the others see the request all the same."""
+    async with direct(says(NOT_FOUND)) as (s, _):
+        seen = list[Exchange]()
+        s.front_end.traffic.observers = (fails, seen.append)
+        for request in (LIST, KEPT, LIST.replace(b"LISTSTATUS", b"OPEN")):
+            assert (await s.ask(request)).status == 404
+        assert [each.status for each in seen] == [404] * 3
+        assert s.is_quiet
 
 
 async def test_a_fault_of_ours_in_the_choice_of_a_namespace_costs_no_answer(

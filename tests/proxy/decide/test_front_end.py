@@ -216,6 +216,18 @@ async def test_a_read_that_meets_a_fault_of_ours_is_forwarded(
         assert (await s.ask("/jmx")).status == 404
 
 
+async def test_a_question_that_meets_a_fault_of_ours_is_forwarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FailToNameNode: whatever was to bring the reply, the call itself still can."""
+    async with fixture() as s:
+        monkeypatch.setattr(s.front_end.flights, "_fetch", fails)
+        replies = await asyncio.gather(s.status("/w/f"), s.status("/w/f"), s.status("/w/f", "Prefer: wait=0"))
+        assert {reply.status for reply in replies} == {200}
+        assert {reply.made for reply in replies} == {"nncache; fwd=bypass; detail=cache-error"}
+        stats = s.front_end.stats()
+        assert stats.forwarded == {"cache-error": 3}
+        assert (stats.flights, s.cache.store.tickets) == (0, 0)
+
+
 async def test_figures_add_up() -> None:
     """Every request is a hit, shared, forwarded or refused."""
     async with fixture() as s:

@@ -9,9 +9,20 @@ import pytest
 from nncache.hadoop.calls import parse_call
 from nncache.hadoop.change import AccessChanged, Footprint, Vanished
 from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.decide.writes import Writes
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.messages import RequestHead, WriteRight
-from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, fails, let_tasks_run, script, settled
+from tests.proxy.doubles import (
+    Held,
+    HeldNameNode,
+    ScriptedStreamer,
+    fails,
+    let_tasks_run,
+    make_cache,
+    request_of,
+    script,
+    settled,
+)
 from tests.proxy.write_fixture import Fixture, fixture
 
 CREATE = "/w/f?op=CREATE&user.name=carol"
@@ -295,6 +306,37 @@ async def test_a_window_over_what_was_not_known_is_narrowed(monkeypatch: pytest.
             await let_tasks_run()
         assert in_window(s, "/w/a/b/f")
         assert not in_window(s, "/w/a/c")
+
+
+async def test_a_namenode_that_does_not_say_its_txid_holds_one_redirect_for_long() -> None:
+    """FailToNameNode: nothing else is asked about a path that concerns no filter, so that this alone tells."""
+    async with fixture() as s:
+        writes = Writes(
+            make_cache(s.clock, glob=("/w/*",)),
+            redirect().stream,
+            s.namenode,
+            s.signal,
+            s.clock,
+            tasks=s.tasks,
+            query_timeout_s=0.01,
+            two_step_timeout_s=0.5,
+        )
+        head = RequestHead("PUT", "/webhdfs/v1/other/f?op=CREATE&user.name=carol", ())
+        request, call = request_of(head.target, method="PUT"), parse_call(head.method, head.target)
+        waited = list[float]()
+        for answers in (False, False, True, False):
+            began = asyncio.get_running_loop().time()
+            s.namenode.txids = Held()
+            writing = s.tasks.create_task(writes.pass_through(request, head, call, lambda _: ()))
+            if answers:
+                await s.namenode.txids.reached(1)
+                s.namenode.txids.answer(500)
+            await writing
+            waited.append(asyncio.get_running_loop().time() - began)
+        first, second, _, behind_an_answer = waited
+        assert first >= 0.5 > second
+        assert behind_an_answer >= 0.5
+        assert writes.windows_without_txid == 3
 
 
 async def test_a_window_over_a_directory_ends() -> None:
