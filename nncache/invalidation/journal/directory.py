@@ -92,7 +92,8 @@ class DirectoryEdits:
             ChannelUnavailableError: no active NameNode, or it does not write the directory.
             NotPermittedError: this user may not read the directory.
             WrongNamespaceError: the directory is of another namespace.
-            MissingEventsError: what follows on `after_txid` is purged, or the active NameNode changed meanwhile.
+            MissingEventsError: what follows on `after_txid` is purged, or the log has lost what was read from it
+                (WENT_BACK), or the active NameNode changed meanwhile.
         """
         self.stop()
         active = await wait_active(self._namenodes)

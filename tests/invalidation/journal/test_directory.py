@@ -181,6 +181,14 @@ async def test_a_purged_segment_is_a_gap(edits: EditsDirectory) -> None:
     assert (caught.value.kind, caught.value.first_txid, caught.value.last_txid) == (GapKind.PURGED, 3, 5)
 
 
+async def test_a_log_that_went_back_is_said(edits: EditsDirectory) -> None:
+    """GapFlush: a publisher that is not told goes on behind its checkpoint once the log has come as far again."""
+    edits.namenode.restart(lost=3)
+    with pytest.raises(MissingEventsError, match="its last transaction is 2, was 4") as raised:
+        await edits.source.start(4)
+    assert raised.value.kind is GapKind.WENT_BACK
+
+
 async def test_another_incarnation_ends_the_run(edits: EditsDirectory) -> None:
     """What it has lost must not be covered."""
     await edits.source.start(None)
