@@ -18,6 +18,7 @@ from nncache.invalidation.errors import (
     GapKind,
     MissingEventsError,
     NotPermittedError,
+    UnreadableEditsError,
     WrongNamespaceError,
 )
 from nncache.invalidation.follower.probing import Probing
@@ -89,7 +90,8 @@ class DirectoryEdits:
         """Begin a run after this (durable) transaction, or at the present end, as the active NameNode says it.
 
         Raises:
-            ChannelUnavailableError: no active NameNode, or it does not write the directory.
+            ChannelUnavailableError: no active NameNode, or it does not write the directory (UnreadableEditsError: what
+                comes next is damaged).
             NotPermittedError: this user may not read the directory.
             WrongNamespaceError: the directory is of another namespace.
             MissingEventsError: what follows on `after_txid` is purged, or the log has lost what was read from it
@@ -134,7 +136,8 @@ class DirectoryEdits:
         Raises:
             MissingEventsError: continuity is lost.
             WrongNamespaceError: the RPC address of the NameNode leads to another namespace than the HTTP address.
-            ChannelUnavailableError: the directory was behind the log for `away_s`, or cannot be read.
+            ChannelUnavailableError: the directory was behind the log for `away_s`, or cannot be read
+                (UnreadableEditsError: it is damaged there).
         """
         while True:
             run = self._run
@@ -227,7 +230,7 @@ class DirectoryEdits:
                     except MalformedEditsError as exc:
                         damaged_since = self._clock() if damaged_since is None else damaged_since
                         if self._clock() - damaged_since >= DAMAGED_S:
-                            raise ChannelUnavailableError(f"{self._directory}: {exc}") from exc
+                            raise UnreadableEditsError(f"{self._directory}: {exc}") from exc
                 run.news.set()
                 run.woken.clear()
                 if is_more:

@@ -15,12 +15,13 @@ from nncache.invalidation.errors import (
     GapKind,
     MissingEventsError,
     NotPermittedError,
+    UnreadableEditsError,
     WrongNamespaceError,
 )
 from nncache.invalidation.follower import probing
 from nncache.invalidation.journal import directory
 from nncache.invalidation.journal.directory import DirectoryEdits, why_no_edits
-from tests.hadoop.editlog.segments import RPC, utf
+from tests.hadoop.editlog.segments import RPC, frame, utf
 from tests.hadoop.editlog.test_local import Writer
 from tests.invalidation.fakes import NAMESPACE, FakeNameNode, FakePool
 
@@ -205,6 +206,19 @@ async def test_damage_that_stays_ends_the_run(edits: EditsDirectory, monkeypatch
     edits.writer.put(b"\x03" + b"damage" * 10)
     with pytest.raises(ChannelUnavailableError, match="allowed"):
         await edits.read_until(lambda _: False)
+
+
+async def test_damage_is_no_matter_of_time(edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A publisher gives such edits up once it can begin behind them: else it would publish nothing any more."""
+    monkeypatch.setattr(directory, "DAMAGED_S", 0.1)
+    edits.writer.txid = edits.namenode.unlink("/a")
+    edits.writer.put(frame(edits.writer.txid, DELETE, b"damaged")[:-1] + b"?")
+    edits.roll()
+    with pytest.raises(UnreadableEditsError, match="CRC"):
+        await edits.source.start(4)
+    await edits.source.start(None)
+    edits.unlink("/b")
+    assert paths(await edits.read_until(lambda read: bool(read.batches))) == ["/b"]
 
 
 @pytest.mark.parametrize(
