@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from nncache.hadoop.editlog.batches import batch_of
 from nncache.hadoop.editlog.local import LocalFrames, LogDirectory, PurgedSegmentError, read_version
@@ -34,10 +36,12 @@ MAX_WAITING: Final = 50_000
 """Transactions with changes that may wait to be returned; beyond that the directory is not looked into."""
 
 START_S: Final = 5.0
-"""How long it may take to read up to the end of the NameNode's log when a run begins."""
+"""How long it may take to see what the directory is, and to read up to the end of the log, when a run begins."""
 
 DAMAGED_S: Final = 2.0
 """An error in the bytes is of a read amid a write, unless it stays for so long."""
+
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -78,6 +82,7 @@ class DirectoryEdits:
         self._directory = Path(directory)
         self._clock = clock
         self._away_s = away_s
+        self._disk = ThreadPoolExecutor(1, "edits_dir")  # a disk that hangs holds up no other threads
         self._tasks: asyncio.TaskGroup | None = None  # from the first run on
         self._run: _Run | None = None
 
@@ -100,7 +105,12 @@ class DirectoryEdits:
         self.stop()
         active = await wait_active(self._namenodes)
         namespace = await see_same_namespace(self._namenodes, active)
-        if why := await asyncio.to_thread(why_no_edits, self._directory, namespace):
+        try:
+            async with asyncio.timeout(START_S):
+                why = await self._on_disk(partial(why_no_edits, self._directory, namespace))
+        except TimeoutError as exc:
+            raise ChannelUnavailableError(f"{self._directory}: no answer in {START_S:g} s") from exc
+        if why is not None:
             raise why
         probing = Probing(self._namenodes, active, self._clock)
         try:
@@ -129,6 +139,7 @@ class DirectoryEdits:
         tasks, self._tasks = self._tasks, None
         if tasks is not None:
             await tasks.__aexit__(None, None, None)
+        self._disk.shutdown(wait=False, cancel_futures=True)
 
     async def read(self) -> EditsRead:
         """Return what was read since the last read, or coverage, whichever comes first.
@@ -224,7 +235,7 @@ class DirectoryEdits:
                 is_more = False
                 if len(run.batches) < MAX_WAITING:
                     try:
-                        found, is_more = await asyncio.to_thread(run.log.look)
+                        found, is_more = await self._on_disk(run.log.look)
                         self._take(run, found)
                         damaged_since = None
                     except MalformedEditsError as exc:
@@ -256,6 +267,10 @@ class DirectoryEdits:
         finally:
             run.log.close()
             run.news.set()
+
+    async def _on_disk(self, look: Callable[[], _T]) -> _T:
+        """Return what a look at the disk returns; who does not wait for it any more leaves its thread to it."""
+        return await asyncio.get_running_loop().run_in_executor(self._disk, look)
 
     def _take(self, run: _Run, found: LocalFrames) -> None:
         for frame in found.frames:

@@ -1,6 +1,7 @@
 """DirectoryEdits: covered by what the NameNode says of its log alone, whatever the directory looks like."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from nncache.invalidation.journal.directory import DirectoryEdits, why_no_edits
 from tests.hadoop.editlog.segments import RPC, frame, utf
 from tests.hadoop.editlog.test_local import Writer
 from tests.invalidation.fakes import NAMESPACE, FakeNameNode, FakePool
+from tests.patience import HANG_S
 
 DELETE = 2
 
@@ -206,6 +208,30 @@ async def test_damage_that_stays_ends_the_run(edits: EditsDirectory, monkeypatch
     edits.writer.put(b"\x03" + b"damage" * 10)
     with pytest.raises(ChannelUnavailableError, match="allowed"):
         await edits.read_until(lambda _: False)
+
+
+async def test_a_disk_that_hangs_is_waited_for_no_longer_than_said(
+    edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then another source is read, or another publisher leads; and one thread hangs, however often it is tried."""
+    monkeypatch.setattr(directory, "START_S", 0.1)
+    is_well, hanging = threading.Event(), list[Path]()
+
+    def hang(path: Path, _: Namespace) -> None:
+        hanging.append(path)
+        is_well.wait(HANG_S)
+
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(directory, "why_no_edits", hang)
+            for _ in range(3):
+                with pytest.raises(ChannelUnavailableError, match=r"no answer in 0\.1 s"):
+                    await asyncio.wait_for(edits.source.start(None), HANG_S)
+        assert hanging == [edits.path]
+    finally:
+        is_well.set()
+    monkeypatch.undo()
+    await edits.source.start(None)
 
 
 async def test_damage_is_no_matter_of_time(edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
