@@ -177,6 +177,16 @@ async def test_a_log_that_went_back_begins_all_anew() -> None:
     assert not resumed.is_continuous
 
 
+async def test_a_present_end_that_is_not_read_ends_the_attempt() -> None:
+    """Else a leader would wait for it for ever: another process may be luckier, and this one says what is wrong."""
+    on = await fixture()
+    began_at = clock()
+    with pytest.raises(ChannelUnavailableError, match="could not be read for 30 s"):
+        await on.resumption.begin(PublishedState(txid=None))
+    assert clock() - began_at == pytest.approx(30)
+    assert on.output.reported == []
+
+
 @pytest.mark.parametrize("error", [UNREADABLE, UnreadableEditsError("event 99")])
 async def test_unreadable_edits_are_given_up_in_time(error: Exception) -> None:
     """They may be readable in a moment; not for ever, though, or nothing would be published again."""
