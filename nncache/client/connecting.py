@@ -26,6 +26,9 @@ FAILED_S: Final = 10.0
 AGAIN_S: Final = 10.0
 """After which a registry that could not be followed, as an ACL refuses it, is read again."""
 
+SILENT_S: Final = 10.0
+"""How long it is waited for the first reading, unless there is a connection."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -61,7 +64,10 @@ class Proxies:
         following = portal.start(self._follow(registry))
         self._blocks.callback(following.cancel)
         following.add_done_callback(lambda _: self._is_read.set())
-        self._is_read.wait()
+        while not self._is_read.wait(SILENT_S):
+            if not registry.zookeeper.is_connected:
+                self._blocks.close()
+                raise RegistryIOError(PLACE, "ZooKeeper does not answer")
         if following.done():
             error = following.exception()
             self._blocks.close()

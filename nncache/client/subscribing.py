@@ -109,7 +109,9 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
         self._settings = settings
         self._position = resume
         self._read: deque[tuple[EventBatch | FilterModified, EventsPosition]] = deque()
-        self._gap: MissingEventsError | None = None  # found at the beginning
+        self._gap: tuple[MissingEventsError, EventsPosition | None] | None = (
+            None  # found at the beginning, and the position behind it
+        )
         self._subscription: Subscription | None = None
         self._close = AsyncExitStack()
         self._blocks = ExitStack()  # for callers without an event loop
@@ -121,7 +123,8 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
         return self._position
 
     async def __aenter__(self) -> Self:
-        following = subscribed(self._settings, self._name, self._position)
+        resume = self._position
+        following = subscribed(self._settings, self._name, resume)
         self._subscription = await self._close.enter_async_context(following)
         try:
             await self._read_next(self._subscription)  # "from now on" is from here
@@ -129,13 +132,14 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
             if not isinstance(exc, MissingEventsError) or isinstance(exc, ChannelOutageError):
                 await self.__aexit__(None, None, None)
                 raise
-            self._gap = exc  # behind `resume`: to be passed like any other
+            self._gap, self._position = (exc, self._position), resume  # to be passed like any other
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._subscription = None
+        self._subscription = self._gap = None
+        self._read.clear()  # the position is before these
         await self._close.aclose()
 
     async def __anext__(self) -> EventBatch | FilterModified:
@@ -153,7 +157,7 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
         """Return when there is a batch to be taken; until it is, `position` is before it."""
         while not self._read:
             if self._gap is not None:
-                gap, self._gap = self._gap, None
+                (gap, self._position), self._gap = self._gap, None
                 raise gap
             await self._read_next(subscription)
 

@@ -1,6 +1,7 @@
 """Proxies by name, on the cluster's ZooKeeper."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, cast
@@ -11,7 +12,7 @@ import nncache
 from nncache.client import connecting
 from nncache.client.registering import BlockingRegistry
 from nncache.coordination.acl import ALL, OPEN, Acl, AclEntry, Right
-from nncache.coordination.errors import CoordinationError, NotAllowedError
+from nncache.coordination.errors import ConnectionLostError, CoordinationError, NotAllowedError
 from nncache.coordination.watches import Watcher
 from nncache.coordination.zookeeper import Znode
 from nncache.errors import ConfigurationError
@@ -165,6 +166,38 @@ def test_what_is_refused_for_a_time_is_followed_again(
         until(lambda: "http://c:1/webhdfs/v1" in proxies.urls, lambda: proxies.urls)
         assert session.watchers == 6  # two of each entry, and of the one above them
     assert len(made) == 1
+
+
+class Silent(FlatSession):
+    """A session whose connection was lost when it had just been made."""
+
+    is_connected = False
+
+    async def read(self, path: str, watcher: Watcher | None) -> Znode:
+        """Return nothing; raises ConnectionLostError."""
+        raise ConnectionLostError(path)
+
+    async def wait_connected(self, timeout_s: float) -> None:
+        """Wait in vain; raises ConnectionLostError."""
+        await asyncio.sleep(timeout_s)
+        raise ConnectionLostError("no connection")
+
+
+def test_a_zookeeper_that_falls_silent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entering does not wait for it without end."""
+    monkeypatch.setattr(connecting, "SILENT_S", 0.05)
+    entered: list[Exception] = []
+
+    def enter() -> None:
+        try:
+            connecting.Proxies(cast("Any", Lent(Silent()))).__enter__()
+        except RegistryIOError as error:
+            entered.append(error)
+
+    entering = threading.Thread(target=enter, daemon=True)
+    entering.start()
+    entering.join(5)
+    assert [str(each) for each in entered] == [f"{PLACE}: ZooKeeper does not answer"]
 
 
 def test_the_operations_block(place: dict[str, str]) -> None:

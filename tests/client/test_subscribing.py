@@ -1,11 +1,18 @@
 """What applications get: the names, the settings, and how a position is stored. (Real events: tests/stories.)"""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
 import nncache
+from nncache.client import subscribing
 from nncache.errors import ConfigurationError
+from nncache.invalidation.subscriber.subscription import Subscription
+from tests.invalidation.channel.fake_cluster import FakeCluster, probed_fake_cluster
+from tests.invalidation.channel.press import ZNODES
+from tests.invalidation.virtual_time import clock
 
 
 def test_what_is_offered_is_there() -> None:
@@ -47,3 +54,51 @@ def test_events_are_read_inside_of_a_block() -> None:
         next(events)
     with pytest.raises(RuntimeError, match="inside of a block"):
         asyncio.run(anext(events))
+
+
+@pytest.fixture
+async def fake_cluster(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeCluster]:
+    """What a publisher has left in a fake ZooKeeper, which subscriptions read."""
+    async with probed_fake_cluster() as found:
+
+        @asynccontextmanager
+        async def subscribed(
+            _: object, name: str, resume: nncache.EventsPosition | None
+        ) -> AsyncIterator[Subscription]:
+            txid, chain = (None, None) if resume is None else (resume.txid, resume.chain)
+            yield Subscription(found.session, ZNODES, name, clock, txid, chain=chain, outage_s=6.0)
+
+        monkeypatch.setattr(subscribing, "subscribed", subscribed)
+        yield found
+
+
+def events_of_joe(resume: nncache.EventsPosition | None = None) -> nncache.FilterEvents:
+    """Return those of the filter that is there."""
+    return nncache.subscribe("joe", resume=resume, nameservice="ns1", zookeeper="127.0.0.1:1")
+
+
+async def test_the_position_is_not_behind_a_gap_that_was_not_told(fake_cluster: FakeCluster) -> None:
+    """GapFlush: who stores it on entering, and is started again, is told all the same."""
+    resume = nncache.EventsPosition(3)
+    async with events_of_joe(resume) as events:
+        assert events.position == resume
+        with pytest.raises(nncache.MissingEventsError) as raised:
+            await anext(events)
+        assert (raised.value.first_txid, raised.value.last_txid) == (4, 10)
+        assert events.position is not None
+        assert events.position.txid == 10
+
+
+async def test_a_block_that_is_entered_again_brings_no_event_twice(fake_cluster: FakeCluster) -> None:
+    """It goes on behind the last that was returned."""
+    events = events_of_joe()
+    async with events:
+        for path in ("/joe/a", "/joe/b"):
+            fake_cluster.namenode.unlink(path)
+        fake_cluster.unlink("/joe/c")
+        first = await anext(events)
+    async with events:
+        rest = [await anext(events), await anext(events)]
+        fake_cluster.unlink("/joe/d")
+        rest.append(await anext(events))
+    assert [each.txid for each in (first, *rest)] == [11, 12, 13, 14]

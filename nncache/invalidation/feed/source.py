@@ -94,14 +94,14 @@ class FeedEdits:
         return self._term
 
     async def start(self, after_txid: int | None) -> None:
-        """Begin a run after this transaction, or at the present end.
+        """Begin a run after this transaction, or at the present end, and read once: what is unreadable is said here.
 
         Raises:
             ChannelUnavailableError: no ZooKeeper, no active NameNode, no feed, or one of another namespace.
             WrongNamespaceError: the NameNode's addresses lead to different namespaces.
             NotPermittedError: ZooKeeper's ACL forbids it.
-            MissingEventsError: `after_txid` is purged or not yet reached, the log is not as far as the feed, or the
-                active NameNode changed meanwhile.
+            MissingEventsError: `after_txid` is purged or not yet reached, the next edits are gone or corrupt, the log
+                is not as far as the feed, or the active NameNode changed meanwhile.
         """
         self.stop()
         try:
@@ -111,9 +111,11 @@ class FeedEdits:
             reader = FeedReader(zookeeper, self._root, self._bad_znodes)
             await self._see_namespace(reader, active)
             await reader.begin(after_txid)
+            before = reader.txid
+            batches = await reader.read()
             probing = Probing(self._namenodes, active, self._clock)
             try:
-                await probing.begin(reader.txid)
+                await probing.begin(before)
             except BaseException:
                 probing.stop()
                 raise
@@ -123,6 +125,8 @@ class FeedEdits:
             raise ChannelUnavailableError(str(exc)) from exc
         self._reader, self._probing, self._term = reader, probing, active.term
         self._connection = zookeeper.connection_id
+        if reader.txid > before:
+            self._take(batches, reader.txid, reader.txid - before, self._connection)
 
     def stop(self) -> None:
         """End the run; the session with ZooKeeper stays."""

@@ -51,6 +51,9 @@ class FilterSetReader:
         """
         path = self._znodes.filters
         znode = await self._watch.read()
+        if known is not None and (znode is None or (parse_txid(znode.data) or 0) < known.generation):
+            await self._zookeeper.sync(path)  # a new session's server may be behind (localSessionsEnabled)
+            znode = await self._watch.read()
         if znode is None:
             raise MissingEventsError(f"{path}: there is no such znode: no filters are published")
         generation = parse_txid(znode.data)

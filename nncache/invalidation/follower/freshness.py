@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import inf
 
 from nncache.hadoop.election_view import Probe
+from nncache.invalidation.errors import GapKind
 from nncache.invalidation.stream import Covered
 
 MAX_PENDING = 64
@@ -25,6 +26,7 @@ class Discontinued:
     """The log is not the one followed so far."""
 
     reason: str
+    kind: GapKind = GapKind.OTHER
 
 
 class Freshness:
@@ -80,7 +82,9 @@ class Freshness:
         if latest is not None and latest.asked_at <= probe.asked_at:
             known = max(known, latest.txid)
         if probe.txid < known:
-            return Discontinued(f"the log went back: its last transaction is {probe.txid}, was {known}")
+            return Discontinued(
+                f"the log went back: its last transaction is {probe.txid}, was {known}", GapKind.WENT_BACK
+            )
         self._latest = probe
         self._enqueue(probe)
         self._settle()

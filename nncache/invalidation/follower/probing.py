@@ -57,7 +57,7 @@ class Probing:
 
         Raises:
             ChannelUnavailableError: the pool does not say.
-            MissingEventsError: it has not come so far, or another NameNode is active.
+            MissingEventsError: it has not come so far (WENT_BACK), or another NameNode is active.
             WrongNamespaceError: an RPC connection leads to another namespace.
         """
         read_at = self._clock()
@@ -103,7 +103,7 @@ class Probing:
         """Take what the pool knows.
 
         Raises:
-            MissingEventsError: another NameNode is active, or the log went back.
+            MissingEventsError: another NameNode is active, or the log went back (WENT_BACK).
             WrongNamespaceError: a new RPC connection leads to another namespace.
         """
         self.check_term()
@@ -112,7 +112,7 @@ class Probing:
         if probe is not None:
             discontinued = self._freshness.probed(probe)
             if discontinued is not None:
-                raise MissingEventsError(discontinued.reason)
+                raise MissingEventsError(discontinued.reason, discontinued.kind)
         confirmed_as_of = self._namenodes.confirmed_as_of
         if confirmed_as_of is None or confirmed_as_of <= self._freshness.probed_as_of:
             self._unshown_since = None

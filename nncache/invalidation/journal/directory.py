@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from nncache.hadoop.editlog.batches import batch_of
 from nncache.hadoop.editlog.local import LocalFrames, LogDirectory, PurgedSegmentError, read_version
@@ -18,6 +20,7 @@ from nncache.invalidation.errors import (
     GapKind,
     MissingEventsError,
     NotPermittedError,
+    UnreadableEditsError,
     WrongNamespaceError,
 )
 from nncache.invalidation.follower.probing import Probing
@@ -33,10 +36,12 @@ MAX_WAITING: Final = 50_000
 """Transactions with changes that may wait to be returned; beyond that the directory is not looked into."""
 
 START_S: Final = 5.0
-"""How long it may take to read up to the end of the NameNode's log when a run begins."""
+"""How long it may take to see what the directory is, and to read up to the end of the log, when a run begins."""
 
 DAMAGED_S: Final = 2.0
 """An error in the bytes is of a read amid a write, unless it stays for so long."""
+
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -77,6 +82,7 @@ class DirectoryEdits:
         self._directory = Path(directory)
         self._clock = clock
         self._away_s = away_s
+        self._disk = ThreadPoolExecutor(1, "edits_dir")  # a disk that hangs holds up no other threads
         self._tasks: asyncio.TaskGroup | None = None  # from the first run on
         self._run: _Run | None = None
 
@@ -89,15 +95,22 @@ class DirectoryEdits:
         """Begin a run after this (durable) transaction, or at the present end, as the active NameNode says it.
 
         Raises:
-            ChannelUnavailableError: no active NameNode, or it does not write the directory.
+            ChannelUnavailableError: no active NameNode, or it does not write the directory (UnreadableEditsError: what
+                comes next is damaged).
             NotPermittedError: this user may not read the directory.
             WrongNamespaceError: the directory is of another namespace.
-            MissingEventsError: what follows on `after_txid` is purged, or the active NameNode changed meanwhile.
+            MissingEventsError: what follows on `after_txid` is purged, or the log has lost what was read from it
+                (WENT_BACK), or the active NameNode changed meanwhile.
         """
         self.stop()
         active = await wait_active(self._namenodes)
         namespace = await see_same_namespace(self._namenodes, active)
-        if why := await asyncio.to_thread(why_no_edits, self._directory, namespace):
+        try:
+            async with asyncio.timeout(START_S):
+                why = await self._on_disk(partial(why_no_edits, self._directory, namespace))
+        except TimeoutError as exc:
+            raise ChannelUnavailableError(f"{self._directory}: no answer in {START_S:g} s") from exc
+        if why is not None:
             raise why
         probing = Probing(self._namenodes, active, self._clock)
         try:
@@ -126,6 +139,7 @@ class DirectoryEdits:
         tasks, self._tasks = self._tasks, None
         if tasks is not None:
             await tasks.__aexit__(None, None, None)
+        self._disk.shutdown(wait=False, cancel_futures=True)
 
     async def read(self) -> EditsRead:
         """Return what was read since the last read, or coverage, whichever comes first.
@@ -133,7 +147,8 @@ class DirectoryEdits:
         Raises:
             MissingEventsError: continuity is lost.
             WrongNamespaceError: the RPC address of the NameNode leads to another namespace than the HTTP address.
-            ChannelUnavailableError: the directory was behind the log for `away_s`, or cannot be read.
+            ChannelUnavailableError: the directory was behind the log for `away_s`, or cannot be read
+                (UnreadableEditsError: it is damaged there).
         """
         while True:
             run = self._run
@@ -220,13 +235,13 @@ class DirectoryEdits:
                 is_more = False
                 if len(run.batches) < MAX_WAITING:
                     try:
-                        found, is_more = await asyncio.to_thread(run.log.look)
+                        found, is_more = await self._on_disk(run.log.look)
                         self._take(run, found)
                         damaged_since = None
                     except MalformedEditsError as exc:
                         damaged_since = self._clock() if damaged_since is None else damaged_since
                         if self._clock() - damaged_since >= DAMAGED_S:
-                            raise ChannelUnavailableError(f"{self._directory}: {exc}") from exc
+                            raise UnreadableEditsError(f"{self._directory}: {exc}") from exc
                 run.news.set()
                 run.woken.clear()
                 if is_more:
@@ -252,6 +267,10 @@ class DirectoryEdits:
         finally:
             run.log.close()
             run.news.set()
+
+    async def _on_disk(self, look: Callable[[], _T]) -> _T:
+        """Return what a look at the disk returns; who does not wait for it any more leaves its thread to it."""
+        return await asyncio.get_running_loop().run_in_executor(self._disk, look)
 
     def _take(self, run: _Run, found: LocalFrames) -> None:
         for frame in found.frames:

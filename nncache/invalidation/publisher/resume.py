@@ -1,5 +1,6 @@
 """Find where publishing goes on, and tell everybody what was missed."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,7 +8,12 @@ from typing import Final, assert_never
 
 from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.edits_source import EditsSource
-from nncache.invalidation.errors import GapKind, MissingEventsError, UnreadableEditsError
+from nncache.invalidation.errors import (
+    ChannelUnavailableError,
+    GapKind,
+    MissingEventsError,
+    UnreadableEditsError,
+)
 from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters
 from nncache.invalidation.publisher.output_stream import (
     FilterPosition,
@@ -19,6 +25,9 @@ from nncache.invalidation.publisher.stats import PublisherStats
 
 UNREADABLE_S: Final = 10.0
 """How long the edits after the checkpoint may stay unreadable before they are given up."""
+
+SILENCE_S: Final = 30.0
+"""A run in which the edits can't be read for so long ends: another process may be luckier."""
 
 _log = logging.getLogger(__name__)
 
@@ -151,10 +160,16 @@ class Resumption:
         """Start the source at the present end; return from where on it reads.
 
         A transaction that is not durable yet could be lost and its number given to another.
+
+        Raises ChannelUnavailableError: none was read that is durable.
         """
         await self._source.start(None)
-        while not (read := await self._source.read()).is_durable:
-            pass
+        try:
+            async with asyncio.timeout(SILENCE_S):
+                while not (read := await self._source.read()).is_durable:
+                    pass
+        except TimeoutError as exc:
+            raise ChannelUnavailableError(f"the edits could not be read for {SILENCE_S:g} s") from exc
         return read.through_txid
 
 

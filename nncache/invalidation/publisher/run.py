@@ -26,7 +26,7 @@ from nncache.invalidation.publisher.output_stream import (
     Publication,
 )
 from nncache.invalidation.publisher.pacing import RecordPacer
-from nncache.invalidation.publisher.resume import Resumed
+from nncache.invalidation.publisher.resume import SILENCE_S, Resumed
 from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.net.some_names import some_names
 
@@ -35,9 +35,6 @@ MISSED_LOGGED_S: Final = 60.0
 
 CURRENT_S: Final = 5.0
 """Edits of which all before so many seconds ago were read are read as they come: what does not fit is a flood."""
-
-SILENCE_S: Final = 30.0
-"""A run in which the edits can't be read for so long ends: another process may be luckier."""
 
 TRANSACTIONS_PER_ITERATION: Final = 64
 """Transactions matched in a row before others get the event loop (about two milliseconds)."""

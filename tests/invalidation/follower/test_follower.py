@@ -41,6 +41,29 @@ async def test_a_lost_connection_costs_nothing_but_time(fake_cluster: FakeCluste
     assert fake_cluster.stream.stats().session.sessions == 3
 
 
+async def test_a_server_that_is_behind_is_no_log_that_went_back(
+    followed: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HitsKept: nothing is forgotten where a new session begins at one."""
+    behind, ahead = copy.deepcopy(followed.server.tree), followed.server.tree
+    followed.press.change_filters(JOE | {"ann": "/ann/*"})
+    followed.unlink("/joe/a")
+    await followed.next_changes()
+
+    async def catch_up(_path: str) -> None:
+        """Have the server carry out what was committed before."""
+        followed.server.tree = ahead
+
+    monkeypatch.setattr(followed.session, "sync", catch_up)
+    followed.server.tree = behind
+    followed.server.expire(followed.session)
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(followed.next_changes())
+        await asyncio.sleep(1)
+        txid = followed.unlink("/joe/b")
+    assert reading.result() == (("/joe/b",), txid)
+
+
 async def test_a_connection_lost_under_any_read_is_survived(followed: FakeCluster) -> None:
     """L4: at whatever moment it is lost, nothing is skipped and nothing comes twice."""
     for step in range(60):

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nncache.hadoop.election_view import Probe
+from nncache.invalidation.errors import GapKind
 from nncache.invalidation.follower.freshness import MAX_PENDING, MAX_REMEMBERED, Discontinued, Freshness
 from nncache.invalidation.stream import Covered
 
@@ -74,6 +75,7 @@ def test_another_term_is_another_log() -> None:
     lost = fresh.probed(probe(101.0, 9, term=4))
     assert isinstance(lost, Discontinued)
     assert "term 4" in lost.reason
+    assert lost.kind is GapKind.OTHER
     assert (fresh.take(), fresh.is_pending) == (None, False)
 
 
@@ -82,7 +84,7 @@ def test_a_log_behind_what_was_known_went_back() -> None:
     fresh = Freshness(1, 10, 100.0)
     fresh.advance(20, 101.0)
     lost = fresh.probed(probe(101.0, 19))
-    assert lost == Discontinued("the log went back: its last transaction is 19, was 20")
+    assert lost == Discontinued("the log went back: its last transaction is 19, was 20", GapKind.WENT_BACK)
     assert fresh.take() is None
 
 

@@ -1,6 +1,7 @@
 """DirectoryEdits: covered by what the NameNode says of its log alone, whatever the directory looks like."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -15,14 +16,16 @@ from nncache.invalidation.errors import (
     GapKind,
     MissingEventsError,
     NotPermittedError,
+    UnreadableEditsError,
     WrongNamespaceError,
 )
 from nncache.invalidation.follower import probing
 from nncache.invalidation.journal import directory
 from nncache.invalidation.journal.directory import DirectoryEdits, why_no_edits
-from tests.hadoop.editlog.segments import RPC, utf
+from tests.hadoop.editlog.segments import RPC, frame, utf
 from tests.hadoop.editlog.test_local import Writer
 from tests.invalidation.fakes import NAMESPACE, FakeNameNode, FakePool
+from tests.patience import HANG_S
 
 DELETE = 2
 
@@ -181,6 +184,14 @@ async def test_a_purged_segment_is_a_gap(edits: EditsDirectory) -> None:
     assert (caught.value.kind, caught.value.first_txid, caught.value.last_txid) == (GapKind.PURGED, 3, 5)
 
 
+async def test_a_log_that_went_back_is_said(edits: EditsDirectory) -> None:
+    """GapFlush: a publisher that is not told goes on behind its checkpoint once the log has come as far again."""
+    edits.namenode.restart(lost=3)
+    with pytest.raises(MissingEventsError, match="its last transaction is 2, was 4") as raised:
+        await edits.source.start(4)
+    assert raised.value.kind is GapKind.WENT_BACK
+
+
 async def test_another_incarnation_ends_the_run(edits: EditsDirectory) -> None:
     """What it has lost must not be covered."""
     await edits.source.start(None)
@@ -197,6 +208,43 @@ async def test_damage_that_stays_ends_the_run(edits: EditsDirectory, monkeypatch
     edits.writer.put(b"\x03" + b"damage" * 10)
     with pytest.raises(ChannelUnavailableError, match="allowed"):
         await edits.read_until(lambda _: False)
+
+
+async def test_a_disk_that_hangs_is_waited_for_no_longer_than_said(
+    edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then another source is read, or another publisher leads; and one thread hangs, however often it is tried."""
+    monkeypatch.setattr(directory, "START_S", 0.1)
+    is_well, hanging = threading.Event(), list[Path]()
+
+    def hang(path: Path, _: Namespace) -> None:
+        hanging.append(path)
+        is_well.wait(HANG_S)
+
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(directory, "why_no_edits", hang)
+            for _ in range(3):
+                with pytest.raises(ChannelUnavailableError, match=r"no answer in 0\.1 s"):
+                    await asyncio.wait_for(edits.source.start(None), HANG_S)
+        assert hanging == [edits.path]
+    finally:
+        is_well.set()
+    monkeypatch.undo()
+    await edits.source.start(None)
+
+
+async def test_damage_is_no_matter_of_time(edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A publisher gives such edits up once it can begin behind them: else it would publish nothing any more."""
+    monkeypatch.setattr(directory, "DAMAGED_S", 0.1)
+    edits.writer.txid = edits.namenode.unlink("/a")
+    edits.writer.put(frame(edits.writer.txid, DELETE, b"damaged")[:-1] + b"?")
+    edits.roll()
+    with pytest.raises(UnreadableEditsError, match="CRC"):
+        await edits.source.start(4)
+    await edits.source.start(None)
+    edits.unlink("/b")
+    assert paths(await edits.read_until(lambda read: bool(read.batches))) == ["/b"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ from itertools import count
 
 import pytest
 
-from nncache.coordination.zookeeper import Delete, Operation
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import Delete, Operation, SetData
+from nncache.hadoop import feed_znodes
 from nncache.invalidation.channel.records import Dropped
 from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.errors import (
@@ -17,6 +19,7 @@ from nncache.invalidation.errors import (
     NotPermittedError,
     UnreadableEditsError,
 )
+from nncache.invalidation.feed.source import FeedEdits
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.output_stream import (
     FilterChange,
@@ -27,6 +30,7 @@ from nncache.invalidation.publisher.output_stream import (
 from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.resume import UNREADABLE_S, Resumption
 from nncache.invalidation.publisher.stats import PublisherStats
+from tests.invalidation.fake_feed import ROOT, FakeFeed
 from tests.invalidation.publisher.fake_cluster import ZNODES, FakeCluster
 from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource, batch, positions, published, read
 from tests.invalidation.virtual_time import clock, until
@@ -173,6 +177,16 @@ async def test_a_log_that_went_back_begins_all_anew() -> None:
     assert not resumed.is_continuous
 
 
+async def test_a_present_end_that_is_not_read_ends_the_attempt() -> None:
+    """Else a leader would wait for it for ever: another process may be luckier, and this one says what is wrong."""
+    on = await fixture()
+    began_at = clock()
+    with pytest.raises(ChannelUnavailableError, match="could not be read for 30 s"):
+        await on.resumption.begin(PublishedState(txid=None))
+    assert clock() - began_at == pytest.approx(30)
+    assert on.output.reported == []
+
+
 @pytest.mark.parametrize("error", [UNREADABLE, UnreadableEditsError("event 99")])
 async def test_unreadable_edits_are_given_up_in_time(error: Exception) -> None:
     """They may be readable in a moment; not for ever, though, or nothing would be published again."""
@@ -225,6 +239,30 @@ async def test_a_gap_that_cannot_be_published_is_found_again() -> None:
     on.source.starts = [PURGED]
     await on.resumption.begin(STATE)
     assert on.output.reported == [dropped(11, 20, "purged")]
+
+
+async def test_a_corrupt_edit_of_a_feed_is_given_up(on: FakeCluster) -> None:
+    """A publisher that met it again in each run would publish nothing any more."""
+    feed = FakeFeed(on.zookeeper)
+    on.namenode.log = feed.log
+    on.other_source = lambda: FeedEdits(
+        on.pool, ZooKeeperSettings(), ROOT, clock, connect=lambda _settings, _clock: on.zookeeper.session()
+    )
+    async with asyncio.TaskGroup() as tasks:
+        probing = tasks.create_task(on.pool.run())
+        async with on.publishing():
+            on.zookeeper.disconnect()
+            before, txid, last_txid = (on.namenode.unlink("/f") for _ in range(3))
+            feed.commit(SetData(ROOT + feed_znodes.edit(1, txid - 1), b"[{"))
+            on.zookeeper.connect()
+            await on.published()
+            told = on.records("f")[-1].content
+            assert isinstance(told, Dropped)
+            assert (told.first_txid, told.last_txid) == (before, last_txid)
+            again = on.namenode.unlink("/f")
+            await on.published()
+            assert on.reported("f") == [again]
+        probing.cancel()
 
 
 @pytest.mark.parametrize("what", ["definition", "definition and stream"])

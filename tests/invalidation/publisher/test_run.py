@@ -19,8 +19,8 @@ from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.output_stream import FilterChange, Publication
 from nncache.invalidation.publisher.pacing import RecordPacer
 from nncache.invalidation.publisher.pending import PendingBatch
-from nncache.invalidation.publisher.resume import Resumed
-from nncache.invalidation.publisher.run import SILENCE_S, TRANSACTIONS_PER_ITERATION, Run
+from nncache.invalidation.publisher.resume import SILENCE_S, Resumed
+from nncache.invalidation.publisher.run import TRANSACTIONS_PER_ITERATION, Run
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import PublisherStats
 from tests.invalidation.fakes import FakeNameNode

@@ -7,7 +7,7 @@ import pytest
 
 from nncache.hadoop.events import Unlink
 from nncache.invalidation.errors import MissingEventsError, PublisherAwayError, UnknownFilterError
-from nncache.invalidation.subscriber.events import Position, ReceivedEvents
+from nncache.invalidation.subscriber.events import REREAD_S, Position, ReceivedEvents
 from nncache.invalidation.subscriber.subscription import Subscription
 from tests.invalidation.channel.fake_cluster import FakeCluster
 from tests.invalidation.channel.press import ZNODES
@@ -92,3 +92,10 @@ async def test_it_goes_on_over_a_server_that_is_behind(
     monkeypatch.setattr(fake_cluster.session, "sync", catch_up)
     server.tree = behind
     assert await anext(subscription(fake_cluster, from_txid=txid)) == Position(txid)
+    server.tree = behind
+    server.expire(fake_cluster.session)  # whose next one begins there
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(paths(following))
+        await asyncio.sleep(REREAD_S)
+        fake_cluster.unlink("/joe/b")
+    assert reading.result() == ["/joe/b"]
