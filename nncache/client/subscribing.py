@@ -109,9 +109,8 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
         self._settings = settings
         self._position = resume
         self._read: deque[tuple[EventBatch | FilterModified, EventsPosition]] = deque()
-        self._gap: tuple[MissingEventsError, EventsPosition | None] | None = (
-            None  # found at the beginning, and the position behind it
-        )
+        # Found at the beginning, and the position behind it.
+        self._gap: tuple[MissingEventsError, EventsPosition | None] | None = None
         self._subscription: Subscription | None = None
         self._close = AsyncExitStack()
         self._blocks = ExitStack()  # for callers without an event loop

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
@@ -23,11 +24,25 @@ Resolve = Callable[[str], Awaitable[Collection[Address] | None]]
 
 NAMES_REMEMBERED_S: Final = 60.0
 UNANSWERED_S: Final = 5.0
-"""Until a name is asked for again that the resolver could not tell; meanwhile it stands for what it did before."""
+"""Until the resolver is asked again for a name for which it has failed; meanwhile its last addresses count."""
+
+NAMES_KEPT_S: Final = 600.0
+"""For so long they count while the resolver fails: then they may be another host's."""
 
 RESOLVE_TIMEOUT_S: Final = 2.0
-_NOT_ASKED: Final = frozenset[Address](), -inf
 _WITHOUT_ADDRESS: Final = frozenset({socket.EAI_NONAME, socket.EAI_NODATA})
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the resolver has answered for a name."""
+
+    addresses: frozenset[Address] = frozenset()
+    resolved_at: float = -inf
+    ask_at: float = -inf  # when it is asked again
+
+
+_NOT_ASKED: Final = _Known()
 
 
 class Impersonation:
@@ -40,7 +55,7 @@ class Impersonation:
         self._proxy_users = proxy_users
         self._resolve = resolve or addresses_of
         self._clock = clock
-        self._known: dict[str, tuple[frozenset[Address], float]] = {}  # by a rule's name, and until when
+        self._known: dict[str, _Known] = {}  # by a rule's name
         self.refused = 0  # since the start
 
     async def fault_of(self, real_user: str, user: str, peer: str) -> str | None:
@@ -65,15 +80,17 @@ class Impersonation:
     async def _resolved(self, names: tuple[str, ...]) -> frozenset[Address]:
         """Return the addresses of the names; one that is known now counts, though it expires meanwhile."""
         began = self._clock()
-        unknown = [name for name in names if self._known.get(name, _NOT_ASKED)[1] <= began]
+        unknown = [name for name in names if self._known.get(name, _NOT_ASKED).ask_at <= began]
         found = await asyncio.gather(*(self._resolve(name) for name in unknown))
         now = self._clock()
         for name, addresses in zip(unknown, found, strict=True):
             if addresses is not None:
-                self._known[name] = frozenset(addresses), now + NAMES_REMEMBERED_S
-            else:
-                self._known[name] = self._known.get(name, _NOT_ASKED)[0], now + UNANSWERED_S
-        return frozenset[Address]().union(*(self._known[name][0] for name in names))
+                self._known[name] = _Known(frozenset(addresses), now, now + NAMES_REMEMBERED_S)
+                continue
+            last = self._known.get(name, _NOT_ASKED)
+            counts = now - last.resolved_at <= NAMES_KEPT_S
+            self._known[name] = replace(last if counts else _NOT_ASKED, ask_at=now + UNANSWERED_S)
+        return frozenset[Address]().union(*(self._known[name].addresses for name in names))
 
 
 async def addresses_of(name: str) -> Collection[Address] | None:

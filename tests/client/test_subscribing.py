@@ -77,7 +77,7 @@ def events_of_joe(resume: nncache.EventsPosition | None = None) -> nncache.Filte
     return nncache.subscribe("joe", resume=resume, nameservice="ns1", zookeeper="127.0.0.1:1")
 
 
-async def test_the_position_is_not_behind_a_gap_that_was_not_told(fake_cluster: FakeCluster) -> None:
+async def test_the_position_is_not_behind_an_unreported_gap(fake_cluster: FakeCluster) -> None:
     """GapFlush: who stores it on entering, and is started again, is told all the same."""
     resume = nncache.EventsPosition(3)
     async with events_of_joe(resume) as events:

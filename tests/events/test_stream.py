@@ -193,7 +193,7 @@ async def test_a_right_that_is_lost_while_it_catches_up() -> None:
         assert set(client.sink.txids()) == {11}
 
 
-async def test_a_right_that_is_lost_while_an_outage_is_told() -> None:
+async def test_a_right_that_is_lost_while_an_outage_is_reported() -> None:
     """A client may take its time to read that it is over."""
     async with followed() as fake_cluster:
         client = fake_cluster.stream()

@@ -8,7 +8,13 @@ import pytest
 
 from nncache.hadoop.configuration import Configuration
 from nncache.hadoop.proxy_users import Address, address_of, parse_proxy_users
-from nncache.spnego.impersonation import NAMES_REMEMBERED_S, UNANSWERED_S, Impersonation, addresses_of
+from nncache.spnego.impersonation import (
+    NAMES_KEPT_S,
+    NAMES_REMEMBERED_S,
+    UNANSWERED_S,
+    Impersonation,
+    addresses_of,
+)
 from tests.proxy.doubles import FakeClock
 
 RULES = {
@@ -88,6 +94,18 @@ async def test_a_resolver_that_fails_for_a_moment_costs_nothing_that_was_known()
         assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is None
     assert len(names.asked) == 3
     names.addresses = []
+    clock.now += UNANSWERED_S
+    assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is not None
+
+
+async def test_a_name_that_is_not_resolved_for_long_counts_no_more() -> None:
+    """Its address may be another host's by then."""
+    clock, names = FakeClock(), Names()
+    impersonation = judged(clock, names)
+    assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is None
+    names.addresses = None
+    clock.now += NAMES_KEPT_S
+    assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is None
     clock.now += UNANSWERED_S
     assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is not None
 

@@ -140,9 +140,8 @@ class RecordReader(Generic[RecordT]):
 
     async def _read(self) -> tuple[NextRecord[RecordT], ...]:
         value = await self.value()
-        if (
-            value is None or value < self._value
-        ):  # a new session's server may be behind (localSessionsEnabled)
+        if value is None or value < self._value:
+            # A new session's server may be behind (localSessionsEnabled).
             await self._zookeeper.sync(self._path)
             value = await self.value()
         if value is None:

@@ -184,7 +184,7 @@ async def test_a_purged_segment_is_a_gap(edits: EditsDirectory) -> None:
     assert (caught.value.kind, caught.value.first_txid, caught.value.last_txid) == (GapKind.PURGED, 3, 5)
 
 
-async def test_a_log_that_went_back_is_said(edits: EditsDirectory) -> None:
+async def test_a_log_that_went_back_is_reported(edits: EditsDirectory) -> None:
     """GapFlush: a publisher that is not told goes on behind its checkpoint once the log has come as far again."""
     edits.namenode.restart(lost=3)
     with pytest.raises(MissingEventsError, match="its last transaction is 2, was 4") as raised:
@@ -210,7 +210,7 @@ async def test_damage_that_stays_ends_the_run(edits: EditsDirectory, monkeypatch
         await edits.read_until(lambda _: False)
 
 
-async def test_a_disk_that_hangs_is_waited_for_no_longer_than_said(
+async def test_a_disk_that_hangs_is_waited_for_in_bounds(
     edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then another source is read, or another publisher leads; and one thread hangs, however often it is tried."""
