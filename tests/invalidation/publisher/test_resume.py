@@ -256,9 +256,9 @@ async def test_a_corrupt_edit_of_a_feed_is_given_up(on: FakeCluster) -> None:
             feed.commit(SetData(ROOT + feed_znodes.edit(1, txid - 1), b"[{"))
             on.zookeeper.connect()
             await on.published()
-            told = on.records("f")[-1].content
-            assert isinstance(told, Dropped)
-            assert (told.first_txid, told.last_txid) == (before, last_txid)
+            found = on.records("f")[-1].content
+            assert isinstance(found, Dropped)
+            assert (found.first_txid, found.last_txid) == (before, last_txid)
             again = on.namenode.unlink("/f")
             await on.published()
             assert on.reported("f") == [again]
