@@ -1,5 +1,6 @@
 """What can go wrong between the NameNode's edits and the cache."""
 
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
@@ -27,6 +28,14 @@ class GapKind(Enum):
     WENT_BACK = auto()  # the log ends before a transaction that was read from it
     UNREADABLE = auto()  # the edits after the position can't be read, for all we know for good
     OTHER = auto()  # whatever else ends a run, such as another active NameNode; nothing need be lost
+
+
+@dataclass(frozen=True, slots=True)
+class Discontinued:
+    """The log is not the one followed so far, or cannot be followed: what decides without raising says so."""
+
+    reason: str
+    kind: GapKind = GapKind.OTHER
 
 
 class MissingEventsError(InvalidationError):

@@ -28,7 +28,7 @@ def test_upkeep_of_a_publisher_that_runs_anyway_is_not_directs() -> None:
     assert saved == pytest.approx(1 - all_calls_per_s(beside[1]) / 2_000)
     assert meanwhile(beside) == (
         "A publisher or a proxy of nncache ran while polls went straight to the NameNode: its 52.0 calls a second are "
-        "left out of what is said of direct; their CPU is part of it"
+        "left out of the figures of direct; their CPU is part of it"
     )
     assert meanwhile(example.modes()) == ""
 

@@ -131,8 +131,8 @@ class _Crowd:
         for number, source in enumerate(places.POLLERS):
             questions = polled(f"poller{number}")
             start = number * len(questions) // len(places.POLLERS)
-            questions = questions[start:] + questions[:start]
-            yield self._ask(Kind.POLLER, source, questions, _POLL_EVERY_S)
+            rotated = questions[start:] + questions[:start]
+            yield self._ask(Kind.POLLER, source, rotated, _POLL_EVERY_S)
         for number, source in enumerate(places.FORWARDERS):
             yield self._ask(Kind.FORWARDED, source, forwarded(f"reader{number}"), _SELDOM_S)
         fresh = polled("newcomer", places.POLLED_DIRECTORY)  # one directory: one right to be proven

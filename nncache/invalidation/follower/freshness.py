@@ -7,11 +7,10 @@ shows up as coverage that does not come.
 
 from bisect import bisect_right
 from collections import deque
-from dataclasses import dataclass
 from math import inf
 
 from nncache.hadoop.election_view import Probe
-from nncache.invalidation.errors import GapKind
+from nncache.invalidation.errors import Discontinued, GapKind
 from nncache.invalidation.stream import Covered
 
 MAX_PENDING = 64
@@ -19,14 +18,6 @@ MAX_PENDING = 64
 
 MAX_REMEMBERED = 1024
 """Positions remembered with their times; to forget one is to notice less, never to see what is not there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Discontinued:
-    """The log is not the one followed so far."""
-
-    reason: str
-    kind: GapKind = GapKind.OTHER
 
 
 class Freshness:

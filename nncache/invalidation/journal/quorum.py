@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from nncache.hadoop.editlog.frames import Frame
-from nncache.invalidation.errors import GapKind
+from nncache.invalidation.errors import Discontinued, GapKind
 
 START_LOG_SEGMENT: Final = 24
 """The opcode of the first transaction of each segment; each NameNode that becomes active begins one."""
@@ -22,14 +22,6 @@ class Shown(NamedTuple):
 
     layout_version: int
     frame: Frame
-
-
-@dataclass(frozen=True, slots=True)
-class Discontinued:
-    """The journal is not the one followed so far, or cannot be followed."""
-
-    reason: str
-    kind: GapKind = GapKind.OTHER
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +72,7 @@ class JournalQuorum:
         self._target: tuple[float, int] | None = None  # (time, txid) of the oldest freshness not yet durable
         self._durable_as_of: float | None = None
         self.epoch: int | None = None
-        """The epoch that is followed: the highest of the first majority that said; None before."""
+        """The epoch that is followed: the first that a majority has promised; None before."""
         self._epoch_as_of = -math.inf  # when that was known
 
     @property
@@ -104,17 +96,22 @@ class JournalQuorum:
         return now - asked_at >= every_s or asked_at <= self._segment_seen_at
 
     def promised(self, name: str, epoch: int, asked_at: float) -> Discontinued | None:
-        """Take the epoch that a JournalNode says, over the connection over which its next answers come."""
+        """Take the epoch that a JournalNode says, over the connection over which its next answers come.
+
+        Fewer than a majority that have promised a higher one are as if they were away: a NameNode has died before it
+        was active, and another one writes on to the rest (QuorumJournalManager.createNewUniqueEpoch).
+        """
         node = self._nodes[name]
         node.epoch, node.epoch_as_of = epoch, asked_at
         known = [each for each in self._nodes.values() if each.epoch >= 0]
         if self.epoch is None:
-            if len(known) >= self._majority:
-                self.epoch, self._epoch_as_of = max(each.epoch for each in known), asked_at
+            if sum(each.epoch == epoch for each in known) >= self._majority:
+                self.epoch, self._epoch_as_of = epoch, asked_at
             return None
-        if epoch > self.epoch:
+        if sum(each.epoch > self.epoch for each in known) >= self._majority:
             return Discontinued(
-                f"{name} has promised epoch {epoch} after {self.epoch}: another NameNode is becoming active"
+                f"most JournalNodes have promised an epoch after {self.epoch}, {name} epoch {epoch}: another NameNode "
+                "is becoming active"
             )
         lower = [each for each in known if each.epoch < self.epoch and each.epoch_as_of > self._epoch_as_of]
         if len(lower) >= self._majority:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from nncache.hadoop.editlog.frames import Segment
-from nncache.invalidation.errors import GapKind
-from nncache.invalidation.journal.quorum import Discontinued, Shown
+from nncache.invalidation.errors import Discontinued, GapKind
+from nncache.invalidation.journal.quorum import Shown
 
 MAX_REMEMBERED: Final = 4096
 """Transactions of which the CRC is kept."""

@@ -16,11 +16,11 @@ from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.events import EventBatch
 from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.edits_source import EditsRead
-from nncache.invalidation.errors import ChannelUnavailableError, GapKind, MissingEventsError
+from nncache.invalidation.errors import ChannelUnavailableError, Discontinued, GapKind, MissingEventsError
 from nncache.invalidation.follower.probing import Probing
 from nncache.invalidation.journal.access import JournalAccess, explained, unreadable
 from nncache.invalidation.journal.finalized import FinalizedSegments
-from nncache.invalidation.journal.quorum import Discontinued, Found, JournalQuorum, Shown
+from nncache.invalidation.journal.quorum import Found, JournalQuorum, Shown
 from nncache.invalidation.journal.segments import Taken
 from nncache.invalidation.namenodes import NameNodes, wait_active
 from nncache.invalidation.same_namespace import see_same_namespace, unavailable

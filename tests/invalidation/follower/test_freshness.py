@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nncache.hadoop.election_view import Probe
-from nncache.invalidation.errors import GapKind
-from nncache.invalidation.follower.freshness import MAX_PENDING, MAX_REMEMBERED, Discontinued, Freshness
+from nncache.invalidation.errors import Discontinued, GapKind
+from nncache.invalidation.follower.freshness import MAX_PENDING, MAX_REMEMBERED, Freshness
 from nncache.invalidation.stream import Covered
 
 

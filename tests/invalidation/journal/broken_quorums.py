@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from nncache.invalidation.journal.quorum import Discontinued, Found, JournalQuorum, Shown
+from nncache.invalidation.errors import Discontinued
+from nncache.invalidation.journal.quorum import Found, JournalQuorum, Shown
 
 
 class Counts(JournalQuorum):

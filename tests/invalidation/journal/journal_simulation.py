@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from random import Random
 
 from nncache.hadoop.editlog.frames import Frame
-from nncache.invalidation.journal.quorum import START_LOG_SEGMENT, Discontinued, Found, JournalQuorum, Shown
+from nncache.invalidation.errors import Discontinued
+from nncache.invalidation.journal.quorum import START_LOG_SEGMENT, Found, JournalQuorum, Shown
 
 MKDIR = 3
 EPOCH_EVERY = 20.0
@@ -98,6 +99,7 @@ class JournalSimulation:
             (self._come_back, 4),
             (self._wipe, 1),
             (self._fail_over, 2),
+            (self._die_before_active, 1),
             (self._roll, 1),
         )
         for _ in range(steps):
@@ -170,7 +172,7 @@ class JournalSimulation:
         best = max(reached, key=lambda node: (node.writer_epoch, node.last_txid))
         if any(txid not in best.disk for txid in self._acknowledged):
             return False
-        self._epoch += 1
+        self._epoch = 1 + max(self._epoch, *(node.promised for node in self._nodes.values()))
         for node in reached:
             node.promised, node.writer_epoch, node.is_in_sync = self._epoch, best.writer_epoch, True
             if node.disk != best.disk:
@@ -178,6 +180,14 @@ class JournalSimulation:
         self._written = best.last_txid
         self._write(START_LOG_SEGMENT)
         return True
+
+    def _die_before_active(self) -> None:
+        """Have another NameNode die when a minority has promised its epoch: the active one writes to the others."""
+        number = self._chance.randint(1, self._majority - 1)
+        epoch = 1 + max(self._epoch, *(node.promised for node in self._nodes.values()))
+        for node in self._chance.sample(list(self._nodes.values()), number):
+            if node.is_up:
+                node.promised = epoch
 
     # -- the reader
 

@@ -1,9 +1,11 @@
 """JournalQuorum: in the log is what a majority shows byte for byte; fresh is who has seen all that is acknowledged."""
 
+from itertools import permutations
+
 import pytest
 
-from nncache.invalidation.errors import GapKind
-from nncache.invalidation.journal.quorum import START_LOG_SEGMENT, Discontinued, Found, JournalQuorum, Shown
+from nncache.invalidation.errors import Discontinued, GapKind
+from nncache.invalidation.journal.quorum import START_LOG_SEGMENT, Found, JournalQuorum, Shown
 from tests.invalidation.journal.broken_quorums import BROKEN
 from tests.invalidation.journal.journal_simulation import JournalSimulation, NewQuorum, WrongError, shown
 
@@ -91,9 +93,24 @@ def test_an_error_takes_the_answer_back(one: JournalQuorum) -> None:
 
 def test_a_higher_epoch_is_another_namenode() -> None:
     """A NameNode that becomes active has the JournalNodes promise a higher epoch."""
-    end = discontinued(quorum().promised("jn1", 2, 101.0))
+    one = quorum()
+    assert one.promised("jn1", 2, 101.0) is None
+    end = discontinued(one.promised("jn3", 2, 102.0))
     assert end.kind is GapKind.OTHER
-    assert "jn1 has promised epoch 2 after 1: another NameNode" in end.reason
+    assert "most JournalNodes have promised an epoch after 1, jn3 epoch 2: another NameNode" in end.reason
+
+
+@pytest.mark.parametrize("order", [*permutations(THREE)])
+def test_a_namenode_that_died_before_it_was_active_ends_nothing(order: tuple[str, ...]) -> None:
+    """One JournalNode has promised it an epoch; the active NameNode writes on to the others."""
+    one = JournalQuorum(THREE, 10)
+    for name in order:
+        assert one.promised(name, 2 if name == "jn3" else 1, NOW) is None
+    assert one.epoch == 1
+    for name in THREE:
+        answer(one, name, shown(11))
+    assert one.counting == ("jn1", "jn2")
+    assert (one.through_txid, one.fresh_as_of) == (11, NOW)
 
 
 def test_lower_epochs_of_most_are_another_journal() -> None:
