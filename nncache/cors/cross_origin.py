@@ -11,7 +11,7 @@ from typing import Final
 from nncache.cors.settings import CorsSettings
 from nncache.proxy.clients.counted_answer import counted_answer
 from nncache.proxy.clients.request import Handler, Request
-from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.response import RawResponse, date_field
 from nncache.proxy.messages import Headers
 from nncache.proxy.traffic import Exchange, Result, Traffic
 
@@ -51,6 +51,7 @@ class CrossOrigin:
     async def _preflight(self, request: Request, exchange: Exchange) -> RawResponse:
         exchange.result = Result.PREFLIGHT
         fields = (
+            date_field(),
             *_of_origin(_origin_of(request)),
             (b"Access-Control-Allow-Methods", _METHODS),
             (b"Access-Control-Allow-Headers", _MAY_SEND),

@@ -17,7 +17,7 @@ from nncache.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
 from nncache.net.shares import Rates, Shares, holder_of
 from nncache.proxy.clients.counted_answer import counted_answer
 from nncache.proxy.clients.request import Handler, Request
-from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.response import RawResponse, date_field
 from nncache.proxy.errors import (
     EventsUnavailableError,
     MethodNotAllowedError,
@@ -230,7 +230,7 @@ class EventsEndpoint:
         events_request: EventsRequest,
         caller: Caller,
     ) -> RawResponse:
-        response = RawResponse(200, "OK", (*_FIELDS, *caller.adds), limits=self._limits)
+        response = RawResponse(200, "OK", (date_field(), *_FIELDS, *caller.adds), limits=self._limits)
         response.prepare(request)
         holder = holder_of(request.peer)
         lease = caller.lease

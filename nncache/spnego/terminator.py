@@ -16,7 +16,7 @@ from nncache.hadoop.users import is_user_name
 from nncache.net.log_throttle import ThrottledLog
 from nncache.proxy.admission import CHALLENGE, TAKEN_BACK, WEBHDFS, Admitted, ByToken
 from nncache.proxy.clients.request import Request
-from nncache.proxy.clients.response import RawResponse, error_reply
+from nncache.proxy.clients.response import RawResponse, date_field, error_reply
 from nncache.proxy.decide.ports import Admission, Rejected
 from nncache.proxy.errors import BadTicketError, ClientError, NotJudgedError, ProxyError, UnauthenticatedError
 from nncache.proxy.messages import Header, Headers
@@ -205,4 +205,4 @@ def _as_no_form(field: Header) -> Header:
 def _refusal(message: str, adds: Headers) -> RawResponse:
     """Make the reply of a NameNode to one who may not act for another."""
     status = HTTPStatus.FORBIDDEN
-    return RawResponse(status, status.phrase, (*_REFUSAL_FIELDS, *adds), body=refusal(message))
+    return RawResponse(status, status.phrase, (date_field(), *_REFUSAL_FIELDS, *adds), body=refusal(message))

@@ -5,10 +5,13 @@ from email.utils import formatdate
 from types import TracebackType
 from typing import Any, Final, Self, cast
 
+import pytest
+
 from nncache.cache import CacheSettings, MetadataCache
 from nncache.hadoop.change import Footprint
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenodes.pool import NameNodePool
+from nncache.proxy.clients import response
 from nncache.proxy.clients.cached_reply import DateText
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.fastpath import FastPath
@@ -48,6 +51,10 @@ class _Dates(DateText):
     def at(self, now: float) -> bytes:
         """Return the date to be sent at local time `now`."""
         return formatdate(_EPOCH_S + int(now), usegmt=True).encode()
+
+
+def _at_the_epoch(*, usegmt: bool) -> str:
+    return formatdate(_EPOCH_S, usegmt=usegmt)
 
 
 class _NoFastPath(FastPath):
@@ -154,8 +161,10 @@ class Side:
         front, upstream = self.front_end, self.upstream
         direct = DirectCalls(front, self.cache, upstream, self.now)
         self.server = Server(front.handle, self.fast_path, LIMITS, direct if is_quick else None, traffic)
+        self._wall_clock = pytest.MonkeyPatch()
 
     async def __aenter__(self) -> Self:
+        self._wall_clock.setattr(response, "formatdate", _at_the_epoch)  # errors have the wall clock's date
         await self.namenode.__aenter__()
         await self.upstream.__aenter__()
         await self.front_end.__aenter__()
@@ -168,6 +177,7 @@ class Side:
         await self.front_end.__aexit__(kind, exc, trace)
         await self.upstream.__aexit__(kind, exc, trace)
         await self.namenode.__aexit__(kind, exc, trace)
+        self._wall_clock.undo()
 
     def now(self) -> float:
         """Return local time in whole seconds: `Age` is the same then for a whole second, as the fast path has it."""

@@ -144,7 +144,7 @@ async def test_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nncache.events.stream.HEARTBEAT_S", 1e6)  # none shows that the client has left
     async with fixture() as s:
         async with s.client() as client:
-            assert client.head.startswith("HTTP/1.1 200 OK\r\n")
+            assert client.head.startswith("HTTP/1.1 200 OK\r\nDate: ")
             for field in (
                 "Content-Type: text/event-stream",
                 "Cache-Control: no-store",

@@ -1,4 +1,4 @@
-"""A reply to a client, written as it is given (guarantee Verbatim): no `Server`, `Date` or `Content-Type` is added.
+"""A reply to a client, written as it is given (guarantee Verbatim): no field is added to what a NameNode sends.
 
 Here alone an error becomes a reply. WebHDFS clients read it from a JSON `RemoteException`
 (org.apache.hadoop.hdfs.web.JsonUtil, Hadoop 3.5.0), so the proxy's own errors have that form as well.
@@ -7,11 +7,11 @@ Here alone an error becomes a reply. WebHDFS clients read it from a JSON `Remote
 import asyncio
 import fcntl
 import json
-import logging
 import socket
 import struct
 import sys
 import termios
+from email.utils import formatdate
 from enum import Enum
 from typing import Final
 
@@ -22,8 +22,6 @@ from nncache.proxy.errors import MethodNotAllowedError, ProxyError
 from nncache.proxy.headers import encode_fields
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Header, Headers, UpstreamReply
-
-_LOG = logging.getLogger(__name__)
 
 _NO_LIMITS: Final = LimitSettings()  # until the server has said which hold
 _LINGER_OFF = struct.pack("ii", 1, 0)  # close at once, with a reset: struct linger of socket(7)
@@ -328,23 +326,22 @@ def remote_exception(error: ProxyError) -> bytes:
     )
 
 
+def date_field() -> Header:
+    """Return the `Date` of a reply that is made now, and is not a NameNode's (RFC 9110, section 6.6.1)."""
+    return b"Date", formatdate(usegmt=True).encode("ascii")
+
+
 def _fields_of(error: ProxyError) -> Headers:
+    fields = (date_field(), _NOT_STORED, _JSON)
     if isinstance(error, MethodNotAllowedError):
-        return (_NOT_STORED, _JSON, (b"Allow", error.allow))
-    if error.retry_after_s is None:
-        return (_NOT_STORED, _JSON)
-    return (_NOT_STORED, _JSON, (b"Retry-After", b"%d" % error.retry_after_s))
+        return (*fields, (b"Allow", error.allow))
+    return fields if error.retry_after_s is None else (*fields, (b"Retry-After", b"%d" % error.retry_after_s))
 
 
 def error_reply(error: ProxyError, extra: Headers = ()) -> RawResponse:
     """Make the reply that an error becomes."""
-    return RawResponse(
-        error.status,
-        error.reason,
-        (*_fields_of(error), *extra),
-        body=remote_exception(error),
-        close=error.closes,
-    )
+    fields = (*_fields_of(error), *extra)
+    return RawResponse(error.status, error.reason, fields, body=remote_exception(error), close=error.closes)
 
 
 def raw_error_reply(error: ProxyError, *, has_body: bool = True) -> bytes:
@@ -355,9 +352,8 @@ def raw_error_reply(error: ProxyError, *, has_body: bool = True) -> bytes:
     return line + encode_fields(fields) + b"\r\n" + (body if has_body else b"")
 
 
-def bug_reply(exc: Exception) -> RawResponse:
-    """Make the reply to a request that met a bug of ours, and log it."""
-    _LOG.error("A bug ended a request", exc_info=exc)
+def internal_error_reply() -> RawResponse:
+    """Make the reply to a request that met an internal error, which the log has."""
     return error_reply(ProxyError("internal error; the log of the proxy says more"))
 
 

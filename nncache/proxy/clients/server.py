@@ -19,7 +19,7 @@ from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.connection import ClientConnection, KnownHeads
 from nncache.proxy.clients.paced_work import Arrivals, PacedWork
 from nncache.proxy.clients.request import CallUnderWay, Handler, Request
-from nncache.proxy.clients.response import RawResponse, bug_reply, error_reply, peer_of, reset
+from nncache.proxy.clients.response import RawResponse, error_reply, internal_error_reply, peer_of, reset
 from nncache.proxy.errors import ClientGoneError, ProxyError
 from nncache.proxy.limits import MAX_AWAITING_REFUSAL, LimitSettings
 from nncache.proxy.settings import ProxySettings
@@ -317,9 +317,10 @@ class Server:
             reply = error_reply(exc)
         except ConnectionError as exc:  # the client's; writing the reply will meet it again, quietly
             reply = error_reply(ClientGoneError(str(exc)))
-        except Exception as exc:  # noqa: BLE001 - the last line of defence: logged, counted, answered
+        except Exception:  # noqa: BLE001 - the last line of defence: logged, counted, answered
             self._bugs += 1
-            reply = bug_reply(exc)
+            _log.exception("internal error while a request was answered")
+            reply = internal_error_reply()
         if request.has_reply_begun:  # it can't be replaced, nor must it look whole
             reset(request.transport)
         return reply

@@ -21,7 +21,7 @@ from nncache.proxy.cache_status import Bypass, ForwardReason, shows_path
 from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.request import HeldAnswer, Request
-from nncache.proxy.clients.response import error_reply
+from nncache.proxy.clients.response import internal_error_reply
 from nncache.proxy.decide.answers import Answers
 from nncache.proxy.decide.ports import Clock, Fetch
 from nncache.proxy.decide.reads import (
@@ -232,7 +232,7 @@ class HeldRequest(HeldAnswer):
         except Exception:  # noqa: BLE001 - the last line of defence: logged, counted, answered
             _log.exception("internal error while answering a request that was held")
             exchange.result = Result.FAILED
-            response = error_reply(ProxyError("internal error; the log of the proxy says more"))
+            response = internal_error_reply()
         exchange.status, exchange.body_bytes = response.status, response.known_length
         self._traffic.ended(exchange)
         try:

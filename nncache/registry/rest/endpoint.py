@@ -19,7 +19,7 @@ from nncache.net.http1.conditional import Conditions, conditions_of, etag_of
 from nncache.net.shares import Rates, holder_of
 from nncache.proxy.clients.counted_answer import counted_answer
 from nncache.proxy.clients.request import Handler, Request
-from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.response import RawResponse, date_field
 from nncache.proxy.decide.waits import WaitEnd
 from nncache.proxy.errors import (
     ClientGoneError,
@@ -291,7 +291,7 @@ class RegistryEndpoint:
                 raise waited.answer
             page, applied_s = waited.answer, waited.applied_s
         self._rates.charge(holder, self._traffic.clock(), page.read_bytes // PER_BYTES)
-        fields = ((b"Content-Type", page.content_type), *_FIELDS, *page.fields)
+        fields = (date_field(), (b"Content-Type", page.content_type), *_FIELDS, *page.fields)
         if applied_s:
             fields = (*fields, (b"Preference-Applied", b"wait=%d" % applied_s))
         if page.status != HTTPStatus.OK:

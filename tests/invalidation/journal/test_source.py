@@ -187,7 +187,7 @@ async def test_the_log_of_a_new_epoch_is_compared_with_what_was_taken(fixture: F
     await fixture.read_through(end)
     fixture.journal.fail_over(lost=lost)
     fixture.write(3, b"of another NameNode")
-    with pytest.raises(MissingEventsError, match="has promised epoch 2 after 1"):
+    with pytest.raises(MissingEventsError, match="have promised an epoch after 1"):
         await fixture.read_through(end + 99)
     if lost:
         with pytest.raises(MissingEventsError, match=f"transaction {end} is another one") as caught:

@@ -1,5 +1,7 @@
 """Requests that are refused before any handler sees them: the status, a RemoteException, and the end."""
 
+from email.utils import parsedate_to_datetime
+
 import pytest
 
 from nncache.proxy.clients.request import Request
@@ -42,6 +44,7 @@ async def test_what_is_not_clean_is_refused(name: str) -> None:
         assert b"has passed" not in reply.body
         assert reply.all(b"Connection") == [b"close"]
         assert ("Allow" in reply) is (status == 405), "RFC 9110, section 15.5.6"
+        assert parsedate_to_datetime(reply["Date"]).year > 2000, "RFC 9110, section 6.6.1"
         assert await client.rest() == b""
 
 

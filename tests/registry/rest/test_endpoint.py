@@ -115,6 +115,8 @@ async def test_a_page_has_a_tag_that_spares_it_the_next_time() -> None:
         assert first["Cache-Control"] == "no-cache"
         same = await s.ask("/a", f"If-None-Match: {first['ETag']}")
         assert (same.status, same.body, same["ETag"]) == (304, b"", first["ETag"])
+        assert "Date" in first
+        assert "Date" in same
         s.pages.pages["/a"] = b'{"a":2}'
         other = await s.ask("/a", f"If-None-Match: {first['ETag']}")
         assert (other.status, other.body) == (200, b'{"a":2}')
