@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 from hypothesis import strategies as st
@@ -71,7 +72,7 @@ class Before:
     questions: Sequence[tuple[str, Caller]]
     windows: Sequence[Window]
 
-    @property
+    @cached_property
     def filters(self) -> GlobSet:
         """What the cache keeps."""
         return GlobSet({glob: glob for glob in self.globs})
