@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 from nncache.hadoop.calls import Call
 from nncache.hadoop.operations import OPERATIONS
+from nncache.net.log_throttle import ThrottledLog
 from nncache.proxy.cache_status import ForwardReason
 from nncache.proxy.errors import ClientError, ClientGoneError, OverloadedError, ProxyError
 
@@ -192,6 +193,7 @@ class Traffic:
         self.clock = clock
         self.hits_of_fast_path = hits_of_fast_path
         self.observers: tuple[Observer, ...] = ()
+        self._throttled = ThrottledLog(_log, clock)  # about these
         self._requests: Counter[tuple[Result, str]] = Counter(_SHOWN_AT_ONCE)
         self._durations: dict[Result, list[int]] = {
             each: [0] * (len(BOUNDS_S) + 1) for each in Result if each not in UNTIMED
@@ -246,5 +248,5 @@ class Traffic:
         for observer in self.observers:
             try:
                 observer(exchange)
-            except Exception:  # noqa: BLE001 - FailToNameNode: no answer depends on who is shown it
-                _log.exception("internal error of an observer of requests")
+            except Exception as error:  # noqa: BLE001 - FailToNameNode: no answer depends on who is shown it
+                self._throttled.warn(f"internal error of an observer of requests: {error!r}")

@@ -187,7 +187,7 @@ async def test_a_reply_that_meets_a_fault_of_ours_is_asked_for_again(
         assert s.is_quiet
 
 
-async def test_a_fault_of_an_observer_costs_no_answer() -> None:
+async def test_a_fault_of_an_observer_costs_no_answer(caplog: pytest.LogCaptureFixture) -> None:
     """FailToNameNode: of a log, or of who counts; the others see the request all the same."""
     async with direct(says(NOT_FOUND)) as (s, _):
         seen = list[Exchange]()
@@ -195,6 +195,7 @@ async def test_a_fault_of_an_observer_costs_no_answer() -> None:
         for request in (LIST, KEPT, LIST.replace(b"LISTSTATUS", b"OPEN")):
             assert (await s.ask(request)).status == 404
         assert [each.status for each in seen] == [404] * 3
+        assert len(caplog.records) == 1, "the log is throttled"
         assert s.is_quiet
 
 
