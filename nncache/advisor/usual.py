@@ -218,7 +218,7 @@ def _first_words(texts: pa.Array) -> pa.DictionaryArray:
 
 
 def _frameworks(lines: _Lines, begins: Places, ends: Places, having: Places) -> pa.Array:
-    """Return what of the contexts is before the first "_", null where there is none."""
+    """Return the part of each context before the first "_"; null for a line without a context."""
     begins, stops = begins[having], ends[having]
     whole = lines.cut(begins, stops)
     if pc.any(pc.match_substring_regex(whole, "^(client|realUser:|proxyUserPort:)")).as_py():
@@ -283,7 +283,7 @@ def _mended(texts: pa.Array, is_odd: pa.Array, mend: Callable[[str], str | None]
 
 
 def _paths(texts: pa.Array, chosen: Places, number: int) -> tuple[pa.Array, pa.DictionaryArray]:
-    """Return paths in one spelling, null where there is none: of each of so many lines, and as a dictionary."""
+    """Return the path of each line in one spelling, null for a line without a path; and all paths as a dictionary."""
     found = texts.dictionary_encode()
     known = found.dictionary
     is_odd = pc.or_(pc.match_substring(known, "//"), pc.ends_with(known, "/"))

@@ -27,7 +27,7 @@ AGAIN_S: Final = 10.0
 """After which a registry that could not be followed, as an ACL refuses it, is read again."""
 
 SILENT_S: Final = 10.0
-"""How long it is waited for the first reading, unless there is a connection."""
+"""Seconds to wait for the first reading; again while ZooKeeper is connected."""
 
 _log = logging.getLogger(__name__)
 

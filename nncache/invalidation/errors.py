@@ -32,7 +32,7 @@ class GapKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Discontinued:
-    """The log is not the one followed so far, or cannot be followed: what decides without raising says so."""
+    """The log is not the one followed so far, or cannot be followed: what a decider returns for MissingEventsError."""
 
     reason: str
     kind: GapKind = GapKind.OTHER

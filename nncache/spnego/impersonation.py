@@ -30,7 +30,8 @@ NAMES_KEPT_S: Final = 600.0
 """For so long they count while the resolver fails: then they may be another host's."""
 
 RESOLVE_TIMEOUT_S: Final = 2.0
-_WITHOUT_ADDRESS: Final = frozenset({socket.EAI_NONAME, socket.EAI_NODATA})
+_WITHOUT_ADDRESS: Final = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
+"""What getaddrinfo says of a name that has none; EAI_NODATA is not in POSIX."""
 
 
 @dataclass(frozen=True, slots=True)

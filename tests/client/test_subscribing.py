@@ -78,7 +78,7 @@ def events_of_joe(resume: nncache.EventsPosition | None = None) -> nncache.Filte
 
 
 async def test_the_position_is_not_behind_an_unreported_gap(fake_cluster: FakeCluster) -> None:
-    """GapFlush: who stores it on entering, and is started again, is told all the same."""
+    """GapFlush: a program that stores the position on entering still gets the gap after a restart."""
     resume = nncache.EventsPosition(3)
     async with events_of_joe(resume) as events:
         assert events.position == resume

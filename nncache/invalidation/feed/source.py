@@ -94,7 +94,7 @@ class FeedEdits:
         return self._term
 
     async def start(self, after_txid: int | None) -> None:
-        """Begin a run after this transaction, or at the present end, and read once: what is unreadable is said here.
+        """Begin a run after this transaction, or at the present end, and read once: a corrupt edit fails here.
 
         Raises:
             ChannelUnavailableError: no ZooKeeper, no active NameNode, no feed, or one of another namespace.

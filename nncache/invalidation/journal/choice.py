@@ -106,7 +106,7 @@ class AutoEdits:
         self._taken_at = -math.inf  # when the one in use was taken
         self._why_not = dict[str, str]()  # why each that is better than the one in use is not, by name
         self._logged = (
-            ""  # the last log line of a run's beginning, or of a trial in vain: the same is logged once
+            ""  # the last line of a run's beginning, or of a trial in vain: the same is logged once
         )
 
     @property

@@ -185,7 +185,7 @@ async def test_a_purged_segment_is_a_gap(edits: EditsDirectory) -> None:
 
 
 async def test_a_log_that_went_back_is_reported(edits: EditsDirectory) -> None:
-    """GapFlush: a publisher that is not told goes on behind its checkpoint once the log has come as far again."""
+    """GapFlush: without that a publisher goes on behind its checkpoint, once the log has grown as far again."""
     edits.namenode.restart(lost=3)
     with pytest.raises(MissingEventsError, match="its last transaction is 2, was 4") as raised:
         await edits.source.start(4)

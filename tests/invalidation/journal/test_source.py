@@ -343,7 +343,7 @@ async def test_one_that_catches_up_is_not_left(monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_a_log_that_went_back_is_reported(fixture: Fixture) -> None:
-    """GapFlush: a publisher that is not told goes on behind its checkpoint once the log has come as far again."""
+    """GapFlush: without that a publisher goes on behind its checkpoint, once the log has grown as far again."""
     fixture.namenode.restart(lost=10)
     with pytest.raises(MissingEventsError, match="its last transaction is 11, was 20") as caught:
         await fixture.source.start(20)
