@@ -180,7 +180,7 @@ class CallerNotVerifiedError(ClientError):
     java_class = _AUTHENTICATION
 
 
-# ---- ours -------------------------------------------------------------------------------------------
+# ---- the proxy's ------------------------------------------------------------------------------------
 
 
 class OverloadedError(ProxyError):

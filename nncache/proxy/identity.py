@@ -81,7 +81,7 @@ def authentication_of(plain: StatusRequest, headers: Iterable[Header]) -> Authen
     if cookie is Unclear.UNCLEAR:
         return cookie
     if plain.delegation is not None:
-        # A NameNode heeds the token alone (3.4.1 and 3.5.0): other credentials may be meant for another release.
+        # A NameNode reads the token alone (3.4.1 and 3.5.0): other credentials may be meant for another release.
         if cookie is not None or plain.user_name is not None or plain.doas is not None:
             return Unclear.UNCLEAR
         token = parse_delegation_token(plain.delegation)
@@ -90,7 +90,7 @@ def authentication_of(plain: StatusRequest, headers: Iterable[Header]) -> Authen
         return Credential(token_name(token), token.owner, token.max_date_ms)
     if cookie is None or (cookie.kind == SIMPLE and plain.user_name is not None):
         return None
-    # One of type simple admits a caller without user.name, who may be refused else (PseudoAuthenticationHandler).
+    # One of type simple admits a caller without user.name, who may otherwise be refused (PseudoAuthenticationHandler).
     # The digest covers all Cookie fields: how a parser reads one may depend on the others.
     digest = hashlib.sha256(b"\0".join(cookies)).hexdigest()
     return Credential(_name("cookie", digest, cookie.user), cookie.user, cookie.ends_at_ms)
@@ -129,7 +129,7 @@ def claimed_user(headers: Iterable[Header]) -> str | None:
 def unread_fields(headers: Iterable[Header]) -> bytes:
     """Return a digest of the fields that may authenticate the request to a NameNode and that nncache does not read.
 
-    Every cookie but `hadoop.auth` is such a field. Without any the digest is b"".
+    Every cookie but `hadoop.auth` is among them. b"": there are none.
     """
     found = []
     for name, value in headers:
@@ -162,10 +162,10 @@ def is_authenticated_by_fields(headers: Iterable[Header]) -> bool:
 def proven_for_s(authentication: Credential | None, headers: Iterable[Header]) -> float | None:
     """Return for how many seconds a 200 or true 404 proves the caller's identity at most; None: it proves nothing.
 
-    With a credential, the reply must have no `Set-Cookie`: that means that another credential was accepted, or that
-    this one expires unless renewed (`token.max-inactive-interval`). Without a credential, a cookie of another type
-    than `simple` means that the NameNode accepted something unknown to nncache. The credential's remaining time is
-    measured by the NameNode's own clock, the `Date` of the same reply (RFC 9110, section 6.6.1).
+    With a credential, the reply must have no `Set-Cookie`: one would mean that another credential was accepted, or
+    that this one expires unless renewed (`token.max-inactive-interval`). Without a credential, a cookie of another
+    type than `simple` means that the NameNode accepted something unknown to nncache. The credential's remaining time
+    is measured by the NameNode's own clock, the `Date` of the same reply (RFC 9110, section 6.6.1).
     """
     cookies = [value for name, value in headers if name.lower() == b"set-cookie"]
     if authentication is None:

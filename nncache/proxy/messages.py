@@ -25,7 +25,7 @@ class RequestHead:
         caller: the claimed caller, for limits of calls.
         acts_for: the user whom the proxy has authenticated and for whom the service asks; "": the request's own
             credentials identify the caller.
-        wire: `headers` in wire form, with a `Host` and the final empty line; b"": not encoded yet.
+        wire: `headers` in wire form, with a `Host` and the final empty line; b"": not available.
     """
 
     method: str
@@ -61,7 +61,7 @@ class UpstreamReply:
         headers: every end-to-end field in the NameNode's order, with repeated fields, without framing.
         replied_at: local time at which the reply was complete.
         term: the term of the active NameNode that sent it, or `NO_TERM`.
-        wire: the headers in wire form; None: not encoded yet.
+        wire: the headers in wire form; None: not available.
     """
 
     status: int

@@ -248,5 +248,5 @@ class Traffic:
         for observer in self.observers:
             try:
                 observer(exchange)
-            except Exception as error:  # noqa: BLE001 - FailToNameNode: no answer depends on who is shown it
+            except Exception as error:  # noqa: BLE001 - FailToNameNode: no answer depends on an observer
                 self._throttled.warn(f"internal error of an observer of requests: {error!r}")

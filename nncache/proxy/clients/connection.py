@@ -309,7 +309,7 @@ class ClientConnection(asyncio.Protocol):
     def _feed(self, body: RequestBody, data: bytes) -> bytes:
         """Pass received bytes to a body, and return those after it."""
         behind = body.feed(data)
-        if body.has_failed:  # where it ends is not known
+        if body.has_failed:  # its end is not known
             self._is_ending = True
             return b""
         return behind
@@ -493,7 +493,7 @@ class ClientConnection(asyncio.Protocol):
         data = self._incoming.take()
         if not data or self.transport is None:
             return False
-        is_unknown = self._owner.is_draining or not self._serve_known(data)  # the last reply says that it is
+        is_unknown = self._owner.is_draining or not self._serve_known(data)  # draining: the reply says so
         if is_unknown:
             self._begin_alone(data)
         self._regulate()

@@ -34,7 +34,7 @@ class Request:
         target: printable ASCII; see `nncache.net.http1.head.Head`.
         names: the names of its header fields, in lower case.
         fields: its header fields.
-        is_http_1_1: HTTP/1.1; otherwise HTTP/1.0.
+        is_http_1_1: whether it is HTTP/1.1; otherwise HTTP/1.0.
         keep_alive: whether the request allows the connection to stay open.
         body: its body; None: it has none.
         connection: the connection on which it arrived.

@@ -24,7 +24,7 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Header, Headers, UpstreamReply
 
 _NO_LIMITS: Final = LimitSettings()  # until the server sets the configured ones
-_LINGER_OFF = struct.pack("ii", 1, 0)  # close at once, with a reset: struct linger of socket(7)
+_LINGER_OFF = struct.pack("ii", 1, 0)  # close immediately, with a reset: struct linger of socket(7)
 CLOSE: Final = b"Connection: close\r\n\r\n"
 KEEP_ALIVE: Final = b"Connection: keep-alive\r\n\r\n"
 """For HTTP/1.0, where the default is to close (RFC 9112, section 9.3)."""

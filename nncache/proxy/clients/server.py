@@ -134,7 +134,7 @@ class Server:
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: self.connection(client), accepted
             )
-        except OSError:  # it has gone
+        except OSError:  # the client has disconnected
             accepted.close()
 
     async def listen(self, settings: ProxySettings, clock: Callable[[], float]) -> None:
@@ -315,7 +315,7 @@ class Server:
             return await self._handler(request)
         except ProxyError as exc:
             reply = error_reply(exc)
-        except ConnectionError as exc:  # the client's; writing the reply will meet it again, quietly
+        except ConnectionError as exc:  # the client's; sending the reply fails again, without a log line
             reply = error_reply(ClientGoneError(str(exc)))
         except Exception:  # noqa: BLE001 - the last line of defence: logged, counted, answered
             self._bugs += 1

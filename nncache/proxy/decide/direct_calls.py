@@ -264,7 +264,7 @@ class DirectCalls:
         try:
             if not call.begin():
                 return None
-        except Exception:  # noqa: BLE001 - FailToNameNode: nothing was sent, and the handler goes on
+        except Exception:  # noqa: BLE001 - FailToNameNode: nothing was sent; the handler takes over
             self.errors += 1
             _log.exception("internal error while a call was sent; it goes on with a task")
             return None

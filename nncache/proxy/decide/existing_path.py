@@ -94,7 +94,7 @@ class PathProbe:
         except CallerRefusedError:
             # Callers cannot create what they may not see: no event will follow.
             return ExistingPath(is_known=False)
-        except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will tell
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will show it
             self._fail(f"cannot tell what exists at and above {path}", error)
             return ExistingPath(is_known=False)
         return ExistingPath(topmost_missing=topmost)
@@ -117,7 +117,7 @@ class PathProbe:
         try:
             async with asyncio.timeout(self.redirect_wait_s if is_held else self._two_step_timeout_s):
                 existing = await self._look_until_settled(path, writer)
-        except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: ancestors not proven to exist count as missing
             self._fail(f"cannot tell what a write to {path} can make", error)
             self.is_silent = True
             unproven = () if writer.appends else self._cache.unproven_ancestors(path, self._clock())
@@ -126,7 +126,7 @@ class PathProbe:
         return existing
 
     async def _look_until_settled(self, path: str, writer: Writer) -> ExistingPath:
-        """Ask again while the caller has no right and a change that may have granted it is applied during the question.
+        """Ask; repeat if the caller has no right, and a change that may grant it was applied during the question.
 
         The change may be another client's that is answered already: nothing would report it later.
         """
@@ -163,7 +163,7 @@ class PathProbe:
                 return ExistingPath(may_write=False)
         if await self._queries.is_directory(path, writer.user):
             return ExistingPath(is_directory=True)
-        # ... and the file itself, if it is there. FSDirAppendOp.appendFile: the file alone.
+        # ... and the file itself, if it exists. FSDirAppendOp.appendFile: only the file.
         right = await self._queries.may_write(path, writer.user)
         may_write = right is not WriteRight.DENIED and not (writer.appends and right is WriteRight.MISSING)
         return ExistingPath(topmost_missing=topmost, may_write=may_write)
@@ -215,7 +215,7 @@ class PathProbe:
         try:
             async with asyncio.timeout(self._query_timeout_s):
                 return ExistingPath(takes_in=await self._queries.is_directory(destination, user))
-        except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will tell
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will show it
             self._fail(f"cannot tell whether {destination} is a directory", error)
             return ExistingPath(is_known=False)
 

@@ -283,7 +283,7 @@ class FrontEnd:
                 return self.answers.with_conditions(
                     exchange, reading, waited, conditions, is_secure=is_secure
                 )
-            except Exception:  # FailToNameNode: what is in memory the NameNode knows as well
+            except Exception:  # FailToNameNode: the NameNode has this answer as well
                 if not isinstance(answer, FromMemory | Collapsed):
                     raise
                 answer = self._note_error(read)

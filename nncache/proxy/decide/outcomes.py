@@ -28,8 +28,8 @@ def outcome_of(
 ) -> Outcome | None:
     """Return the outcome of a reply; None: isFileClosed must be called first (`file_outcome`).
 
-    A 404 counts as true only if its body equals, byte for byte, the rendering of nncache. So a 404 that is rendered
-    for another spelling of the path equals the NameNode's as well.
+    A 404 counts as true only if its body equals nncache's own rendering, byte for byte. Then nncache can render the
+    404 for another spelling of the same path as the NameNode would.
 
     Args:
         reply: the NameNode's reply.
@@ -80,7 +80,7 @@ def _of_status(
                 term=known.term,
                 proven_for_s=known.proven_for_s,
             )
-        case FileType.DIRECTORY | FileType.SYMLINK:  # no event would ever invalidate it
+        case FileType.DIRECTORY | FileType.SYMLINK:  # no event would invalidate it
             return _open_file(reply, credential)
         case _:
             assert_never(status.type)

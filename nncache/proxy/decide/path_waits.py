@@ -236,6 +236,6 @@ class HeldRequest(HeldAnswer):
         self._traffic.ended(exchange)
         try:
             client.answered(response)
-        except Exception:  # noqa: BLE001 - as in any call of a protocol, it costs its own connection and no other
+        except Exception:  # noqa: BLE001 - it ends its own connection only, as in any callback of a protocol
             _log.exception("internal error while an answer was sent")
             client.end()

@@ -21,7 +21,7 @@ Clock: TypeAlias = Callable[[], float]
 
 
 Fetch: TypeAlias = Callable[[RequestHead, Begun | None], Awaitable[UpstreamReply]]
-"""Sends a call to the active NameNode, or continues one that was sent, and returns its small reply from memory.
+"""Sends a call to the active NameNode, or continues one that was sent, and returns its whole small reply.
 
 Raises UpstreamError: no NameNode replied.
 """
@@ -74,7 +74,7 @@ class Rejected:
 Admission: TypeAlias = Admitted | ByToken | Rejected
 
 Admit: TypeAlias = Callable[[Request, str], Awaitable[Admission]]
-"""Authenticates a request whose path begins with the prefix, the second argument."""
+"""Authenticates a request whose path begins with the prefix (second argument)."""
 
 
 class CoverageSignal(Protocol):

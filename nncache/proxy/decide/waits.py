@@ -449,7 +449,7 @@ class Waits(Generic[_Q, _A]):
         try:
             waits = not wait.is_gone and self._waits_on(wait, answer, seen)
             waited = None if waits else self._outcome(wait, answer, is_shared=False)
-        except Exception:  # noqa: BLE001 - FailToNameNode: what was answered is passed on
+        except Exception:  # noqa: BLE001 - FailToNameNode: the answer is passed on
             self._note_error(wait.question)
             waited = Waited(answer=answer)
         if waited is not None:
@@ -530,7 +530,7 @@ class Waits(Generic[_Q, _A]):
         for each in (how, How.PAST_CACHE):
             try:
                 return await self._questions.ask(question, each)
-            except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, it is asked
+            except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, ask past the cache
                 self._note_error(question)
         return self._questions.unanswered(ProxyError("internal error"))
 
@@ -574,7 +574,7 @@ class Waits(Generic[_Q, _A]):
             done += 1
             try:
                 self._look(wait, *answer)
-            except Exception:  # noqa: BLE001 - FailToNameNode: the NameNode is asked for it, and for those who are left
+            except Exception:  # noqa: BLE001 - FailToNameNode: ask the NameNode, for it and for those left
                 self._note_error(wait.question)
                 group.answer = None
                 if wait in group.kept:
@@ -597,7 +597,7 @@ class Waits(Generic[_Q, _A]):
         if not wait.is_admitted:
             self._ask_apart(wait)
         elif not self._questions.is_for_others(answer):
-            group.queue_up(wait)  # the next question is for it
+            group.queue_up(wait)  # it waits for the next question
         elif not self._waits_on(wait, answer, seen):
             waited = self._outcome(wait, answer, is_shared=True)
             del group.kept[wait]

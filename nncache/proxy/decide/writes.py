@@ -228,7 +228,7 @@ class Writes:
             except Exception:  # noqa: BLE001 - FailToNameNode
                 self._distrust_cache("could not open the window of a two-step write", is_under_way=True)
 
-    # -- what is asked again -------------------------------------------------------------------------
+    # -- rechecks of two-step writes -----------------------------------------------------------------
 
     def _on_recheck(self) -> None:
         self._rechecks += 1
@@ -247,7 +247,7 @@ class Writes:
             while writes := self._cache.windows.take_recheck_queue():
                 for write in writes:
                     await self._ask_about(write)
-        except Exception:  # noqa: BLE001 - FailToNameNode: all is forwarded for as long as any of these may last
+        except Exception:  # noqa: BLE001 - FailToNameNode: everything is forwarded while any of these may last
             self._distrust_cache("could not ask about two-step writes again", is_under_way=True)
         finally:
             self._asking = None

@@ -128,7 +128,7 @@ class Exchange:
         Raises:
             UpstreamTimeoutError: the NameNode did not answer in time.
             UpstreamCutError: the connection closed, or the bytes received are not HTTP.
-            ClientError: the client's body was cut short, and so the call was.
+            ClientError: the client's body was cut short, which ended the call.
         """
         while True:
             head = await self._receive_head()
@@ -185,7 +185,7 @@ class Exchange:
         Raises:
             UpstreamTimeoutError: the NameNode sent nothing in time.
             UpstreamCutError: the connection closed before the end of the body.
-            ClientError: the client's body was cut short, and so the call was.
+            ClientError: the client's body was cut short, which ended the call.
         """
         body = self._received
         assert body is not None

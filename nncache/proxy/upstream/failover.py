@@ -1,8 +1,8 @@
 """Send a call to one NameNode after another until one of them accepts it.
 
 `nncache.hadoop.retry` alone decides which calls may be sent a second time. A call that is not a read is sent on a new
-connection, so that a connection closed in the meantime cannot be mistaken for a call not carried out. Once it was
-sent, it is never repeated without a reply.
+connection, so that a connection closed in the meantime cannot be mistaken for a call not carried out. If it was sent
+and no reply came, it is never repeated.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ from nncache.proxy.upstream.pool import Connection, Connections
 from nncache.proxy.upstream.service_login import ServiceLogin
 
 _READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})  # safe by RFC 9110, section 9.2.1
-_FORBIDDEN: Final = 403  # what StandbyException and RetriableException come with
+_FORBIDDEN: Final = 403  # the status of StandbyException and RetriableException
 _PAUSES_S: Final = (0.0, 0.05, 0.1, 0.2, 0.4)  # before each further round; the last one repeats
 _LOOK_AGAIN_S: Final = 1.0  # the NameNodes are asked again at this interval even if the pool sees none active
-_MAX_CUTS: Final = 3  # limit of retries of a read whose connection is cut each time
+_MAX_CUTS: Final = 3  # a read whose connection was cut more often is not retried
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class UpstreamCall:
 
     Attributes:
         is_negotiate: whether it carries a ticket, which a NameNode accepts once.
-        is_read: whether it can be repeated without an effect.
+        is_read: whether a repetition has no effect but another answer.
         wanted_bytes: size of the part of the reply's body that is read before the call counts as answered.
         only_json: whether that part is read only if it is JSON.
         is_followed: whether it is for a client's request (`nncache.proxy.messages.CallSent`).

@@ -143,7 +143,7 @@ class PoolQueries:
 
 
 def _is_refusal(error: RpcError) -> bool:
-    """Whether the NameNode may answer another caller to whom this error does not apply."""
+    """Whether the error applies to this caller only, so that another caller may get an answer."""
     match error:
         case RemoteCallError():
             return error.verdict is Verdict.ACCESS_CONTROL
