@@ -14,7 +14,7 @@ from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.hadoop.proxy_users import refusal
 from nncache.hadoop.users import is_user_name
 from nncache.net.log_throttle import ThrottledLog
-from nncache.proxy.admission import CHALLENGE, TAKEN_BACK, WEBHDFS, Admitted, ByToken
+from nncache.proxy.admission import CHALLENGE, CLEAR_COOKIE, WEBHDFS, Admitted, ByToken
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse, date_field, error_reply
 from nncache.proxy.decide.ports import Admission, Rejected
@@ -125,7 +125,7 @@ class Terminator:
             )
         except UnauthenticatedError as error:
             self._challenges += 1
-            return Rejected(error_reply(error, (CHALLENGE, TAKEN_BACK)))
+            return Rejected(error_reply(error, (CHALLENGE, CLEAR_COOKIE)))
         except ProxyError as error:
             return Rejected(error_reply(error))
         user = session.user
