@@ -131,8 +131,8 @@ def parse_plain(target: str) -> StatusRequest | None:
 
     Plain: origin-form, and a query with only the parameters `op`, `user.name`, `doas` and `delegation`. Their names are
     in exactly this spelling, unencoded, each at most once, and their values are plain. User names may be escaped, and
-    may be as long as a file name. Only `doas` may be in any letter case, as Knox sends it: 3.5.0 does not read `OP`,
-    3.4.1 does not read `USER.NAME`, and no client sends them.
+    are at most as long as a file name. Only `doas` may be in any letter case, as Knox sends it: 3.5.0 does not read
+    `OP`, 3.4.1 does not read `USER.NAME`, and no client sends them.
     """
     spelled, _, query = target.partition("?")
     arguments = plain_arguments(query)

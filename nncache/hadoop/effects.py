@@ -189,7 +189,7 @@ def _effects_of_write(call: Call, existing: ExistingPath) -> Effects:
         case Effect.TOUCHES if call.op.two_step and existing.is_directory:
             return NO_EFFECT  # a directory has no access time that the first step could set
         case Effect.TOUCHES if call.op.two_step and not existing.may_write:
-            return LEFT_TO_EVENTS  # redirected only if the caller may read the file, or the file is empty
+            return LEFT_TO_EVENTS  # redirected if the caller may read the file, or the file is empty
         case effect:
             return Effects(_changes_at(path, effect, call))
 

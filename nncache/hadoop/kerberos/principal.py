@@ -47,9 +47,9 @@ def on_host(principal: Principal, host: str) -> Principal:
 def expected_server(configured: Principal | None, address_host: str, named: Principal) -> Principal:
     """Return the principal that a ticket is requested for, given the principal `named` that the server claims.
 
-    The claim must match the configured principal, whose `_HOST` is the host of the address. A short host name matches
-    the same name in any domain. If the address is an IP, any claimed host matches `_HOST`; the configured service and
-    realm still apply.
+    The claim must match the configured principal, whose `_HOST` is the host of the address. A short host name
+    there matches the same name in any domain, and an IP address matches any host. The configured service and realm
+    apply in each case.
 
     Raises ValueError: the claim does not match.
     """
