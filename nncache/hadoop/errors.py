@@ -95,7 +95,7 @@ class RemoteCallError(RpcError):
 
     @property
     def verdict(self) -> Verdict:
-        """What to make of it."""
+        """The classification of the exception."""
         return self.remote.verdict
 
 
@@ -129,7 +129,7 @@ class RemoteExceptionError(WebHdfsError):
 
     @property
     def verdict(self) -> Verdict:
-        """What to make of it."""
+        """The classification of the exception."""
         return self.remote.verdict
 
 
