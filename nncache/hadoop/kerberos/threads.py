@@ -1,7 +1,7 @@
-"""Carry what may wait for the KDC away from the event loop.
+"""Run calls that may block on the KDC outside the event loop.
 
-A silent KDC blocks a call of libkrb5 for about 50 s, and nothing can end it earlier. The threads are daemons: the
-process does not wait for them when it ends.
+A KDC that does not answer blocks a call of libkrb5 for about 50 s, and the call cannot be interrupted. The threads are
+daemons: the process does not wait for them when it exits.
 """
 
 import asyncio
@@ -12,33 +12,32 @@ from typing import Final, TypeVar
 from nncache.hadoop.errors import KerberosError
 
 MAX_THREADS: Final = 8
-"""That wait for a KDC at a time; a further call fails at once."""
+"""Concurrent calls; a further call fails immediately."""
 
 _ResultT = TypeVar("_ResultT")
 
 
 class KdcThreads:
-    """A thread for each call, a bounded number of them.
+    """A bounded number of threads, one for each call.
 
     Invariants:
-        T1  The event loop never waits in here.
-        T2  A call's future is settled at the latest after its deadline; its thread may go on, and its result is
-            dropped.
-        T3  Nothing that was used is part of a cycle: a daemon leaves what is old to no collector
+        T1  No method blocks the event loop.
+        T2  A call's future is settled by its deadline. The thread may run on; its result is dropped.
+        T3  No finished call leaves a reference cycle: a daemon's old objects are not garbage-collected
             (`nncache/daemons/housekeeping.py`).
     """
 
     def __init__(self, max_threads: int = MAX_THREADS) -> None:
         self._max_threads = max_threads
         self._lock = threading.Lock()
-        self.running = 0  # calls that have not returned
+        self.running = 0  # calls in flight
 
     def call(
         self, function: Callable[[], _ResultT], *, timeout_s: float | None, what: str
     ) -> "asyncio.Future[_ResultT]":
-        """Return a future of what the function returns, or raises.
+        """Return a future of the function's result or exception.
 
-        It fails with KerberosError after `timeout_s` seconds (None: never), which says that `what` was not done.
+        It fails with KerberosError after `timeout_s` seconds (None: no timeout). The message begins with `what`.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_ResultT] = loop.create_future()
@@ -69,13 +68,13 @@ class KdcThreads:
         try:
             settle: Callable[[], None] = _giving(future, function())
         except Exception as exc:  # noqa: BLE001 - it is raised where the future is awaited
-            settle = _failing(future, exc.with_traceback(None))  # which would lead back here: T3
+            settle = _failing(future, exc.with_traceback(None))  # a traceback would refer to this frame: T3
         finally:
             with self._lock:
                 self.running -= 1
         try:
             loop.call_soon_threadsafe(settle)
-        except RuntimeError:  # the loop has ended meanwhile, and with it all who waited
+        except RuntimeError:  # the loop is closed, and with it every waiter
             return
 
 

@@ -1,9 +1,9 @@
 """Log in at the web servers of NameNodes: SPNEGO once, then the cookie.
 
 Source: RFC 4559; org.apache.hadoop.security.authentication.server.{KerberosAuthenticationHandler,AuthenticationFilter}
-of Hadoop 3.4.1 and 3.5.0, measured there: the cookie is that of the very NameNode, lasts 10 hours and is not renewed by
-use; a token that comes twice is refused as a replay. What it answers to a token, whatever its status, carries a token
-of its own, which shows that it has the key of HTTP/HOST. Over plain HTTP nothing of the kind comes with the cookie.
+of Hadoop 3.4.1 and 3.5.0, measured there: a cookie is valid at one NameNode only, lasts 10 hours and is not renewed by
+use; a token that is sent twice is refused as a replay. The reply to a token, whatever its status, carries the server's
+own token, which proves that it has the key of HTTP/HOST. Over plain HTTP the reply to a cookie proves nothing.
 """
 
 import re
@@ -23,17 +23,17 @@ from nncache.hadoop.kerberos.web_guard import ASKS_NOBODY
 _COOKIE: Final = re.compile(r'\s*hadoop\.auth=("?)([^";]+)\1\s*(?:;|$)')
 
 _KDC_SHARE: Final = 0.6
-"""Of a request's time: the KDC gets so much of it, so that its silence is not taken for the NameNode's."""
+"""The KDC's share of a request's timeout, so that a timeout of the KDC is not taken for one of the NameNode."""
 
 
 class WebLogin:
     """A middleware of `aiohttp.ClientSession`: it answers a 401 that asks for Negotiate, and keeps the cookie.
 
     Invariants:
-        W1  A token is made for one request, and sent once. What aiohttp repeats comes through here again.
-        W2  A cookie goes only to the address that set it, and only those of `addresses` get a token.
-        W3  A cookie is kept only if its server has proven its name, or renews one for which it had.
-        W4  No answer of WebHDFS is believed without a login, unless the identity may fall back to SIMPLE.
+        W1  A token is made for one request and sent once. A retry by aiohttp passes this middleware again.
+        W2  A cookie is sent only to the address that set it; only `addresses` get a token.
+        W3  A cookie is kept only if its server has proven its identity, or if it renews a cookie that is kept.
+        W4  No answer of WebHDFS is accepted without a login, unless the identity may fall back to SIMPLE.
     """
 
     def __init__(self, identity: KerberosIdentity, addresses: Collection[str], *, timeout_s: float) -> None:
@@ -49,7 +49,7 @@ class WebLogin:
         """Make a request, twice if it must log in first.
 
         Raises:
-            KerberosError: There is no ticket for the server; or it does not accept it, or does not prove its own name.
+            KerberosError: There is no ticket for the server; or the server refuses it or does not prove its identity.
         """
         address = request.url.authority
         if address not in self._addresses:
@@ -64,7 +64,7 @@ class WebLogin:
                 reply.close()
                 raise KerberosError(f"WebHDFS at {address} {ASKS_NOBODY}")
             return reply
-        await reply.read()  # so that its connection is used again
+        await reply.read()  # so that its connection is reused
         if self._cookies.get(address) == cookie:
             self._cookies.pop(address, None)
         request.headers.pop("Cookie", None)
@@ -83,7 +83,7 @@ class WebLogin:
         fields = reply.headers.getall("WWW-Authenticate", ())
         if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not fields:
             return (
-                reply  # of a server that fails before it asks who is there; it says nothing that is believed
+                reply  # from a server that failed before it authenticated the request; no caller relies on it
             )
         try:
             await negotiation.see_proven(fields)
@@ -102,16 +102,16 @@ class WebLogin:
         return is_webhdfs and reply.status < HTTPStatus.BAD_REQUEST and not self._identity.may_fall_back
 
     def cookie(self, address: str) -> str | None:
-        """Return the value of the cookie of an address; None before a request was made there."""
+        """Return the value of the cookie of an address; None if there is none."""
         return self._cookies.get(address)
 
     def forget(self, address: str, cookie: str) -> None:
-        """Log in again before the next request to an address: this cookie is not accepted there any more."""
+        """Remove a cookie that the address no longer accepts: the next request there logs in again."""
         if self._cookies.get(address) == cookie:
             del self._cookies[address]
 
     def take(self, address: str, field: str) -> None:
-        """Keep the cookie of a `Set-Cookie` that came with a request made in another way."""
+        """Store the cookie of a `Set-Cookie` field from a reply outside this middleware."""
         if (match := _COOKIE.match(field)) is not None:
             self._cookies[address] = match[2]
 
@@ -128,7 +128,7 @@ def _is_challenge(reply: aiohttp.ClientResponse) -> bool:
 
 
 def _is_refusal(reply: aiohttp.ClientResponse) -> bool:
-    """Whether the token itself was refused; a 403 to a user whom the server has authenticated comes with a cookie."""
+    """Whether the server refused the token itself; a 403 for an authenticated user comes with a cookie."""
     if reply.status == HTTPStatus.UNAUTHORIZED:
         return True
     return reply.status == HTTPStatus.FORBIDDEN and not any(
