@@ -1,15 +1,16 @@
 """Carry what may wait for the KDC away from the event loop.
 
-A silent KDC blocks a call of libkrb5 for about 50 s, and nothing can end it earlier. The threads are daemons: the
-process does not wait for them when it ends.
+A silent KDC blocks a call of libkrb5 for about 50 s, and nothing can end it earlier.
 """
 
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeVar
 
 from nncache.hadoop.errors import KerberosError
+from nncache.net.daemon_thread import on_daemon_thread
 
 MAX_THREADS: Final = 8
 """That wait for a KDC at a time; a further call fails at once."""
@@ -24,8 +25,6 @@ class KdcThreads:
         T1  The event loop never waits in here.
         T2  A call's future is settled at the latest after its deadline; its thread may go on, and its result is
             dropped.
-        T3  Nothing that was used is part of a cycle: a daemon leaves what is old to no collector
-            (`nncache/daemons/housekeeping.py`).
     """
 
     def __init__(self, max_threads: int = MAX_THREADS) -> None:
@@ -40,51 +39,29 @@ class KdcThreads:
 
         It fails with KerberosError after `timeout_s` seconds (None: never), which says that `what` was not done.
         """
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[_ResultT] = loop.create_future()
         with self._lock:
             if self.running >= self._max_threads:
-                future.set_exception(
+                refused: asyncio.Future[_ResultT] = asyncio.get_running_loop().create_future()
+                refused.set_exception(
                     KerberosError(
                         f"{what}: the KDC has left {self.running} calls without an answer, so it is not asked again "
                         "yet: see that the KDCs that krb5.conf names are up and can be reached from this host"
                     )
                 )
-                return future
+                return refused
             self.running += 1
+        future = on_daemon_thread(partial(self._counted, function), f"Kerberos: {what}")
         if timeout_s is not None:
-            timer = loop.call_later(timeout_s, _expire, future, what, timeout_s)
+            timer = asyncio.get_running_loop().call_later(timeout_s, _expire, future, what, timeout_s)
             future.add_done_callback(lambda _: timer.cancel())
-        threading.Thread(
-            target=self._work, args=(loop, future, function), name=f"Kerberos: {what}", daemon=True
-        ).start()
         return future
 
-    def _work(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        future: "asyncio.Future[_ResultT]",
-        function: Callable[[], _ResultT],
-    ) -> None:
+    def _counted(self, function: Callable[[], _ResultT]) -> _ResultT:
         try:
-            settle: Callable[[], None] = _giving(future, function())
-        except Exception as exc:  # noqa: BLE001 - it is raised where the future is awaited
-            settle = _failing(future, exc.with_traceback(None))  # which would lead back here: T3
+            return function()
         finally:
             with self._lock:
                 self.running -= 1
-        try:
-            loop.call_soon_threadsafe(settle)
-        except RuntimeError:  # the loop has ended meanwhile, and with it all who waited
-            return
-
-
-def _giving(future: "asyncio.Future[_ResultT]", result: _ResultT) -> Callable[[], None]:
-    return lambda: None if future.done() else future.set_result(result)
-
-
-def _failing(future: "asyncio.Future[_ResultT]", exc: Exception) -> Callable[[], None]:
-    return lambda: None if future.done() else future.set_exception(exc)
 
 
 def _expire(future: "asyncio.Future[_ResultT]", what: str, timeout_s: float) -> None:
