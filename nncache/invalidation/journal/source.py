@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from nncache.hadoop.editlog.batches import batch_of
-from nncache.hadoop.editlog.journalnode import CacheMissError, JournalNodeRpc
+from nncache.hadoop.editlog.journalnode import CacheMissError, JournaledEdits, JournalNodeRpc
 from nncache.hadoop.editlog.ops import decode_op
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.events import EventBatch
@@ -60,7 +60,7 @@ class _Node:
     same_over: tuple[int, tuple[int, str]] | None = None  # the connection, and the namespace found behind it
     trouble: Exception | None = None  # why its answers do not count
     asked_at: float = -math.inf  # when it was last asked for anything
-    last_txid: int | None = None  # the last transaction that it has shown
+    last_txid: int | None = None  # the last transaction that it has shown in this run
     heard_at: float = -math.inf  # when its last answer that counts came, or it was last not asked on purpose
 
 
@@ -313,6 +313,8 @@ class JournalEdits:
             await tasks.__aenter__()
             self._tasks = tasks
         self._run = run
+        for node in self._nodes:
+            node.last_txid = None
         run.tasks = [
             self._tasks.create_task(self._follow(run, node), name=f"read {node.address}")
             for node in self._nodes
@@ -412,7 +414,7 @@ class JournalEdits:
             connection = await self._ask_epoch(run, node)
         sent_at, next_txid = self._clock(), quorum.next_txid
         try:
-            edits = await rpc.edits(next_txid, MAX_TRANSACTIONS)
+            edits = await self._edits(node, next_txid)
         except CacheMissError:
             # Else others have shown it meanwhile.
             missed = quorum.missed(node.address) if next_txid == quorum.next_txid else None
@@ -439,6 +441,18 @@ class JournalEdits:
             node.last_txid = edits.frames[-1].txid
         self._take(run, found)
         return not is_whole and quorum.next_txid > next_txid  # else it would say the same again
+
+    async def _edits(self, node: _Node, next_txid: int) -> JournaledEdits:
+        """Return what a JournalNode has from this transaction on, and the one before where it has not shown that.
+
+        Else one that always answers last, and is asked for what no one has yet, would never show anything.
+        """
+        if (node.last_txid or 0) < next_txid - 1:
+            try:
+                return await node.rpc.edits(next_txid - 1, MAX_TRANSACTIONS)
+            except CacheMissError:
+                node.last_txid = next_txid - 1  # Journal.getJournaledEdits: it has written that
+        return await node.rpc.edits(next_txid, MAX_TRANSACTIONS)
 
     async def _catch_up(self, run: _Run, missed: Discontinued) -> None:
         """Read from finalized segments what too few have in their caches; the run ends if there is nothing to read."""
