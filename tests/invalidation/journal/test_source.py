@@ -125,6 +125,24 @@ async def test_how_far_one_is_behind_is_known(fixture: Fixture) -> None:
     assert (figures.counted, figures.behind_txids) == ({}, {})
 
 
+async def test_large_transactions_come_a_few_at_a_time(fixture: Fixture) -> None:
+    """One answer is taken in one turn of the event loop, and there may be 128 MiB of it (RPC's limit)."""
+    node = fixture.journal.nodes[0]
+    ask, sizes = node.edits, list[int]()
+
+    async def measured(since_txid: int, max_transactions: int) -> JournaledEdits:
+        reply = await ask(since_txid, max_transactions)
+        sizes.append(sum(len(frame.body) for frame in reply.frames))
+        return reply
+
+    node.edits = measured  # type: ignore[method-assign]
+    fixture.write(400, b"x" * 40_000)
+    await fixture.source.start(20)
+    assert len(await fixture.read_through(420)) == 400
+    assert max(sizes) <= of_source.FIRST_TRANSACTIONS * 40_000
+    assert sum(size > of_source.ANSWER_BYTES for size in sizes) == 1
+
+
 @pytest.mark.parametrize("has_cache", [True, False])
 async def test_one_that_always_answers_last_is_not_behind(fixture: Fixture, *, has_cache: bool) -> None:
     """What two others have shown is behind the position; also where it has it on its disk alone."""
