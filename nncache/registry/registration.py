@@ -14,6 +14,7 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
+from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.endpoint import ListenAddress
 from nncache.registry.addresses import place_of
 from nncache.registry.daemon_record import PLACE, RegisteredDaemon
@@ -141,7 +142,7 @@ class Registration:
     async def _registered(self, session: Session) -> bool:
         registry = self._registry
         assert registry is not None, "while it runs"
-        daemon = await asyncio.to_thread(self._daemon)  # a name server may be asked for the name of this host
+        daemon = await on_daemon_thread(self._daemon, "registry_host")  # a name server may be asked
         self._path = daemon.path
         try:
             await session.wait_connected(self._zookeeper.zookeeper_session_timeout_s)

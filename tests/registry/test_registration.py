@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -171,6 +172,23 @@ async def test_a_zookeeper_that_is_away_costs_a_line_in_the_log(
     assert away.stats().failures >= 1
     assert "left /services/nncache/components/proxy-h-1 in the service registry" in caplog.text
     assert away.registry() is None
+
+
+async def test_a_name_server_that_hangs_does_not_keep_the_process() -> None:
+    """Python waits at its end for all threads but daemons."""
+    asked = list[bool]()
+
+    def daemon() -> RegisteredDaemon:
+        asked.append(threading.current_thread().daemon)
+        return DAEMON
+
+    settings = ZooKeeperSettings(zookeeper=(free_address(),), zookeeper_session_timeout_s=0.2)
+    registering = Registration(settings, RegistrySettings(), boottime, None, daemon)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(registering.run())
+        await until_so(lambda: bool(asked))
+        running.cancel()
+    assert asked == [True]
 
 
 def test_an_ipv6_address_has_brackets_in_a_url() -> None:
