@@ -35,12 +35,10 @@ MODE: Final = "H"
 
 _U16: Final = struct.Struct(">H")
 _I32: Final = struct.Struct(">i")
-_I64: Final = struct.Struct(">q")
 _BLOCK: Final = struct.Struct(">qqq")
 
 _MAX_BYTE: Final = 127
-_LEAST_ONE_BYTE: Final = -112  # below it the first byte says how many follow, and the sign
-_LEAST_OF_POSITIVE: Final = -120
+_NO_BYTES: Final = 0x90  # from it on a lone byte is a negative number
 
 # By their numbers in AclEditLogUtil of FSEditLogOp.
 _ACL_SCOPES: Final = tuple(AclScope)
@@ -77,7 +75,7 @@ def text(body: bytes, at: int) -> tuple[tuple[str], int]:
     """Read a length as a variable number, and UTF-8 (org.apache.hadoop.io.Text)."""
     length = body[at]
     if length > _MAX_BYTE:  # hardly ever
-        length, at = _variable_length(body, at)
+        length, at = _long_length(body, at)
     else:
         at += 1
     end = at + length
@@ -91,19 +89,9 @@ def blocks(body: bytes, at: int) -> tuple[tuple[tuple[Block, ...]], int]:
     return (tuple(_BLOCK.iter_unpack(body[at:end])),), end
 
 
-def compact_blocks(body: bytes, at: int) -> tuple[tuple[tuple[Block, ...]], int]:
-    """Read blocks, each as what it differs in from the one before (FSImageSerialization.readCompactBlockArray)."""
-    count, at = _variable_length(body, at)
-    found = []
-    length = stamp = 0
-    for _ in range(count):
-        (number,) = _I64.unpack_from(body, at)
-        more, at = _variable(body, at + _I64.size)
-        newer, at = _variable(body, at)
-        length += more
-        stamp += newer
-        found.append((number, length, stamp))
-    return (tuple(found),), at
+def rest(body: bytes, _at: int) -> tuple[tuple[()], int]:
+    """Leave out all that follows: the blocks of a large file, of which each edit has all, take long to read."""
+    return (), len(body)
 
 
 def strings(body: bytes, at: int) -> tuple[tuple[tuple[str, ...]], int]:
@@ -215,22 +203,10 @@ def _count(body: bytes, at: int) -> tuple[int, int]:
     return count, at + _I32.size
 
 
-def _variable_length(body: bytes, at: int) -> tuple[int, int]:
-    length, at = _variable(body, at)
-    if length < 0:
+def _long_length(body: bytes, at: int) -> tuple[int, int]:
+    """Read a length beyond `_MAX_BYTE` (WritableUtils.readVLong): how many bytes follow, 1 to 8, and these."""
+    more = _NO_BYTES - body[at]
+    if not 1 <= more <= 8:  # noqa: PLR2004 - as said
         raise ValueError("a length is negative")
-    return length, at
-
-
-def _variable(body: bytes, at: int) -> tuple[int, int]:
-    """Read a number of 1 to 9 bytes (WritableUtils.readVLong)."""
-    first = body[at]
-    at += 1
-    if first > _MAX_BYTE:
-        first -= 1 << 8
-    if first >= _LEAST_ONE_BYTE:
-        return first, at
-    is_negative = first < _LEAST_OF_POSITIVE
-    end = at + (_LEAST_OF_POSITIVE if is_negative else _LEAST_ONE_BYTE) - first
-    number = int.from_bytes(body[at:end], "big")
-    return ~number if is_negative else number, end
+    end = at + 1 + more
+    return int.from_bytes(body[at + 1 : end], "big"), end

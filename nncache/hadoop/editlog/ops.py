@@ -23,12 +23,12 @@ from nncache.hadoop.editlog.fields import (
     FieldType,
     acl,
     blocks,
-    compact_blocks,
     octets,
     optional,
     path_and_acl,
     path_and_xattrs,
     rename_options,
+    rest,
     string,
     string_pairs,
     strings,
@@ -205,6 +205,7 @@ _FILE: Final = (
     _field(blocks, "blocks"),
     *_PERMISSIONS,
 )
+_BLOCKS: Final = (_PATH, _field(rest))  # blocks of an open file
 _SNAPSHOT: Final = (_field(LONG, "mtime", since=_SNAPSHOT_MTIME), *_RPC)
 _DIRECTIVE: Final = (
     _field(LONG, "id"),
@@ -277,7 +278,7 @@ _FIELDS: Final[dict[OpCode, tuple[_Field, ...]]] = {
     OpCode.REASSIGN_LEASE: (_field(string, "lease_holder"), _PATH, _field(string, "new_holder")),
     OpCode.END_LOG_SEGMENT: (),
     OpCode.START_LOG_SEGMENT: (),
-    OpCode.UPDATE_BLOCKS: (_PATH, _field(compact_blocks, "blocks"), *_RPC),
+    OpCode.UPDATE_BLOCKS: _BLOCKS,
     OpCode.CREATE_SNAPSHOT: (_PATH, _NAME, *_SNAPSHOT),
     OpCode.DELETE_SNAPSHOT: (_PATH, _NAME, *_SNAPSHOT),
     OpCode.RENAME_SNAPSHOT: (_PATH, _field(string, "old_name"), _field(string, "new_name"), *_SNAPSHOT),
@@ -285,7 +286,7 @@ _FIELDS: Final[dict[OpCode, tuple[_Field, ...]]] = {
     OpCode.DISALLOW_SNAPSHOT: (_PATH,),
     OpCode.SET_GENSTAMP_V2: (_field(LONG, "genstamp"),),
     OpCode.ALLOCATE_BLOCK_ID: (_field(LONG, "block_id"),),
-    OpCode.ADD_BLOCK: (_PATH, _field(compact_blocks, "blocks"), *_RPC),
+    OpCode.ADD_BLOCK: _BLOCKS,
     OpCode.ADD_CACHE_DIRECTIVE: _DIRECTIVE,
     OpCode.REMOVE_CACHE_DIRECTIVE: (_field(LONG, "id"), *_RPC),
     OpCode.ADD_CACHE_POOL: _POOL,
@@ -303,7 +304,7 @@ _FIELDS: Final[dict[OpCode, tuple[_Field, ...]]] = {
         *_CLIENT,
         _field(LONG, "new_length"),
         _TIMESTAMP,
-        _field(compact_blocks, "blocks"),  # one if the file stays open until its CLOSE, else none
+        _field(rest),  # a block if the file stays open until its CLOSE
     ),
     OpCode.APPEND: (_PATH, *_CLIENT, _field(BOOLEAN, "new_block"), *_RPC),
     OpCode.SET_QUOTA_BY_STORAGETYPE: (_PATH, _field(INT, "storage_type"), _field(LONG, "ds_quota")),

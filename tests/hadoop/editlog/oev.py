@@ -46,7 +46,7 @@ _ROWS: Final = {
     OpCode.REASSIGN_LEASE: "LEASEHOLDER:lease_holder PATH:path NEWHOLDER:new_holder",
     OpCode.END_LOG_SEGMENT: "",
     OpCode.START_LOG_SEGMENT: "",
-    OpCode.UPDATE_BLOCKS: f"PATH:path BLOCK:blocks{_RPC}",
+    OpCode.UPDATE_BLOCKS: "PATH:path",
     OpCode.CREATE_SNAPSHOT: f"SNAPSHOTROOT:path SNAPSHOTNAME:name{_SNAPSHOT}",
     OpCode.DELETE_SNAPSHOT: f"SNAPSHOTROOT:path SNAPSHOTNAME:name{_SNAPSHOT}",
     OpCode.RENAME_SNAPSHOT: f"SNAPSHOTROOT:path SNAPSHOTOLDNAME:old_name SNAPSHOTNEWNAME:new_name{_SNAPSHOT}",
@@ -54,7 +54,7 @@ _ROWS: Final = {
     OpCode.DISALLOW_SNAPSHOT: "SNAPSHOTROOT:path",
     OpCode.SET_GENSTAMP_V2: "GENSTAMPV2:genstamp",
     OpCode.ALLOCATE_BLOCK_ID: "BLOCK_ID:block_id",
-    OpCode.ADD_BLOCK: f"PATH:path BLOCK:blocks{_RPC}",
+    OpCode.ADD_BLOCK: "PATH:path",
     OpCode.ADD_CACHE_DIRECTIVE: _DIRECTIVE,
     OpCode.REMOVE_CACHE_DIRECTIVE: f"ID:id{_RPC}",
     OpCode.ADD_CACHE_POOL: _POOL,
@@ -68,7 +68,7 @@ _ROWS: Final = {
     OpCode.REMOVE_XATTR: f"SRC:path XATTR:xattrs{_RPC}",
     OpCode.SET_STORAGE_POLICY: "PATH:path POLICYID:policy_id",
     OpCode.TRUNCATE: "SRC:path CLIENTNAME:client_name CLIENTMACHINE:client_machine NEWLENGTH:new_length "
-    "TIMESTAMP:timestamp BLOCK:blocks",
+    "TIMESTAMP:timestamp",
     OpCode.APPEND: f"PATH:path CLIENT_NAME:client_name CLIENT_MACHINE:client_machine NEWBLOCK:new_block{_RPC}",
     OpCode.SET_QUOTA_BY_STORAGETYPE: "SRC:path STORAGETYPE:storage_type DSQUOTA:ds_quota",
     OpCode.ADD_ERASURE_CODING_POLICY: "CODEC:codec DATAUNITS:data_units PARITYUNITS:parity_units CELLSIZE:cell_size "
@@ -77,6 +77,10 @@ _ROWS: Final = {
     OpCode.DISABLE_ERASURE_CODING_POLICY: _POLICY,
     OpCode.REMOVE_ERASURE_CODING_POLICY: _POLICY,
 }
+
+_NO_REST: Final = {code.name for code in (OpCode.ADD_BLOCK, OpCode.UPDATE_BLOCKS, OpCode.TRUNCATE)}
+_REST: Final = {"BLOCK_ID", "NUM_BYTES", "GENSTAMP", "RPC_CLIENTID", "RPC_CALLID"}
+"""What is not read of these."""
 
 
 def read_xml(file: Path) -> Iterator[tuple[int, str, Leaves]]:
@@ -88,6 +92,8 @@ def read_xml(file: Path) -> Iterator[tuple[int, str, Leaves]]:
         assert name is not None
         (_, txid), *leaves = [(each.tag, each.text or "") for each in data.iter() if not len(each)]
         leaves = [leaf for leaf in leaves if leaf != ("VALUE", "0x")]  # an event has no other word for none
+        if name[3:] in _NO_REST:
+            leaves = [leaf for leaf in leaves if leaf[0] not in _REST]
         yield int(txid), name, [] if name[3:] in {code.name for code in SECRET} else leaves
 
 
