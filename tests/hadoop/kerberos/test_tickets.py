@@ -210,13 +210,22 @@ async def test_a_keytab_that_is_replaced_is_read_at_once(kdc: Kdc) -> None:
 async def test_a_ticket_that_a_server_refused_is_got_again_first(kdc: Kdc) -> None:
     """The server's key may have been changed; while the KDC is away the refused one is better than none."""
     await kdc.get()
-    kdc.now = RETRY_WITHOUT_S
+    kdc.now = RETRY_S
     kdc.tickets.recheck()
     assert await kdc.get() == 2
     kdc.failure = "no KDC"
-    kdc.now += RETRY_WITHOUT_S
+    kdc.now += RETRY_S
     kdc.tickets.recheck()
     assert await kdc.get() == 2
+
+
+async def test_a_server_that_refuses_each_ticket_has_few_got(kdc: Kdc) -> None:
+    """It is asked four times a second, by each proxy, and its keytab is wrong: that is no matter of the KDC."""
+    for _ in range(40):
+        await kdc.get()
+        kdc.tickets.recheck()
+        kdc.now += 0.25
+    assert kdc.asked == 2
 
 
 async def test_caches_that_are_not_used_any_more_are_destroyed(kdc: Kdc) -> None:
