@@ -55,10 +55,19 @@ class KdcThreads:
         if timeout_s is not None:
             timer = loop.call_later(timeout_s, _expire, future, what, timeout_s)
             future.add_done_callback(lambda _: timer.cancel())
-        threading.Thread(
+        work = threading.Thread(
             target=self._work, args=(loop, future, function), name=f"Kerberos: {what}", daemon=True
-        ).start()
+        )
+        try:
+            work.start()
+        except RuntimeError as exc:  # the process may have no more
+            self._end()
+            future.set_exception(KerberosError(f"{what}: {exc}"))
         return future
+
+    def _end(self) -> None:
+        with self._lock:
+            self.running -= 1
 
     def _work(
         self,
@@ -71,8 +80,7 @@ class KdcThreads:
         except Exception as exc:  # noqa: BLE001 - it is raised where the future is awaited
             settle = _failing(future, exc.with_traceback(None))  # which would lead back here: T3
         finally:
-            with self._lock:
-                self.running -= 1
+            self._end()
         try:
             loop.call_soon_threadsafe(settle)
         except RuntimeError:  # the loop has ended meanwhile, and with it all who waited
