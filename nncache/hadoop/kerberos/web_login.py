@@ -22,6 +22,8 @@ from nncache.hadoop.kerberos.web_guard import ASKS_NOBODY
 
 _COOKIE: Final = re.compile(r'\s*hadoop\.auth=("?)([^";]+)\1\s*(?:;|$)')
 
+_NO_BRACKETS: Final = str.maketrans("", "", "[]")
+
 _KDC_SHARE: Final = 0.6
 """Of a request's time: the KDC gets so much of it, so that its silence is not taken for the NameNode's."""
 
@@ -39,9 +41,9 @@ class WebLogin:
     def __init__(self, identity: KerberosIdentity, addresses: Collection[str], *, timeout_s: float) -> None:
         """Log in at these addresses, host:port each; `timeout_s` is that of the requests."""
         self._identity = identity
-        self._addresses = frozenset(addresses)
+        self._addresses = frozenset(map(_key, addresses))
         self._kdc_timeout_s = timeout_s * _KDC_SHARE
-        self._cookies: dict[str, str] = {}  # by address
+        self._cookies: dict[str, str] = {}  # by the key of an address
 
     async def __call__(
         self, request: aiohttp.ClientRequest, handler: ClientHandlerType
@@ -51,7 +53,7 @@ class WebLogin:
         Raises:
             KerberosError: There is no ticket for the server; or it does not accept it, or does not prove its own name.
         """
-        address = request.url.authority
+        address = _key(request.url.authority)
         if address not in self._addresses:
             return await handler(request)
         if (cookie := self._cookies.get(address)) is not None:
@@ -103,21 +105,26 @@ class WebLogin:
 
     def cookie(self, address: str) -> str | None:
         """Return the value of the cookie of an address; None before a request was made there."""
-        return self._cookies.get(address)
+        return self._cookies.get(_key(address))
 
     def forget(self, address: str, cookie: str) -> None:
         """Log in again before the next request to an address: this cookie is not accepted there any more."""
-        if self._cookies.get(address) == cookie:
-            del self._cookies[address]
+        if self.cookie(address) == cookie:
+            del self._cookies[_key(address)]
 
     def take(self, address: str, field: str) -> None:
         """Keep the cookie of a `Set-Cookie` that came with a request made in another way."""
         if (match := _COOKIE.match(field)) is not None:
-            self._cookies[address] = match[2]
+            self._cookies[_key(address)] = match[2]
 
     def _keep(self, address: str, reply: aiohttp.ClientResponse) -> None:
         for field in reply.headers.getall("Set-Cookie", ()):
             self.take(address, field)
+
+
+def _key(address: str) -> str:
+    """Return one text for all spellings of an address: a URL's host is in small letters, its authority without []."""
+    return address.lower().translate(_NO_BRACKETS)
 
 
 def _is_challenge(reply: aiohttp.ClientResponse) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.client_middlewares import ClientHandlerType
 from aiohttp.test_utils import TestServer, unused_port
+from yarl import URL
 
 from nncache.hadoop.errors import JmxUnavailableError, KerberosError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
@@ -95,6 +96,22 @@ async def test_one_token_and_then_the_cookie() -> None:
             async with session.get(url) as reply:
                 assert reply.status == 200
         assert namenode.asked == [(None, None), (None, "Negotiate token1"), (COOKIE, None), (COOKIE, None)]
+
+
+@pytest.mark.parametrize("host", ["LOCALHOST", "LocalHost"])
+async def test_the_case_of_a_hosts_name_is_no_matter(host: str) -> None:
+    """As settings have it, and as an URL does, which has it in small letters."""
+    namenode, identity = NameNode(), CountedIdentity(host="localhost")
+    async with serving(namenode, identity, host) as (session, url):
+        async with session.get(URL(url, encoded=True)) as reply:
+            assert reply.status == 200
+        (login,) = session._middlewares  # noqa: SLF001 - what `serving` has made
+        assert isinstance(login, WebLogin)
+        address = url.removeprefix("http://").rstrip("/")
+        cookie = login.cookie(address)
+        assert cookie == COOKIE.partition("=")[2]
+        login.forget(address, cookie)
+        assert login.cookie(address) is None
 
 
 async def test_a_cookie_that_has_ended_is_replaced() -> None:
