@@ -46,7 +46,7 @@ def encode_edit(events: Iterable[Event]) -> bytes:
 
 
 def parse_edit(data: bytes) -> tuple[Event, ...]:
-    """Read the events of an edit. Raises msgspec.MsgspecError."""
+    """Read the events of an edit. Raises some of `UNREADABLE_JSON`."""
     return _EDITS.decode(data)
 
 
@@ -67,5 +67,5 @@ def encode_namespace(namespace: Namespace) -> bytes:
 
 
 def parse_namespace(data: bytes) -> Namespace:
-    """Read that. Raises msgspec.MsgspecError."""
+    """Read that. Raises some of `UNREADABLE_JSON`."""
     return msgspec.json.decode(data, type=Namespace)
