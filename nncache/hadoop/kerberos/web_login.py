@@ -18,7 +18,7 @@ from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.advice import with_advice
 from nncache.hadoop.kerberos.identity import KerberosIdentity
-from nncache.hadoop.kerberos.web_guard import ASKS_NOBODY
+from nncache.hadoop.kerberos.web_guard import ASKS_NOBODY, BROWSERS_FIELD
 
 _COOKIE: Final = re.compile(r'\s*hadoop\.auth=("?)([^";]+)\1\s*(?:;|$)')
 
@@ -56,6 +56,7 @@ class WebLogin:
         address = _key(request.url.authority)
         if address not in self._addresses:
             return await handler(request)
+        request.headers.pop(BROWSERS_FIELD, None)
         if (cookie := self._cookies.get(address)) is not None:
             request.headers["Cookie"] = f"hadoop.auth={cookie}"
         reply = await handler(request)
