@@ -34,13 +34,10 @@ from nncache.proxy.upstream.service_login import ServiceLogin
 
 _READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})  # safe by RFC 9110, section 9.2.1
 _FORBIDDEN: Final = 403  # what StandbyException and RetriableException come with
-_PAUSES_S: Final = (
-    0.0,
-    0.05,
-    0.1,
-    0.2,
-    0.4,
-)  # before each next round over the NameNodes; the last one repeats
+_PAUSES_S: Final = (0.0, 0.05, 0.1, 0.2, 0.4)  # before each next round over the NameNodes; the last repeats
+_NOT_LOGGED_IN: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FOUND}
+"""To one who is not logged in: the second where the client's `User-Agent` is taken for that of a browser, and browsers
+log in elsewhere (JWTRedirectAuthenticationHandler); a NameNode has no other use for that status."""
 _LOOK_AGAIN_S: Final = 1.0  # a NameNode is asked every so often even if the pool sees none active
 _MAX_CUTS: Final = 3  # a read that ends its connection each time is not asked for ever
 
@@ -288,18 +285,18 @@ class FailoverClient:
     async def _ask_as_service(self, namenode: NameNode, call: UpstreamCall) -> UpstreamResponse:
         """Ask with the service's own credential; once more after another login where that is not accepted.
 
-        A 401 to it is nothing of the client's: with it nothing was done, and no client hears of it.
+        Such a refusal is nothing of the client's: with it nothing was done, and no client hears of it.
         """
         assert self._login is not None, "a call as the service needs its login"
         head = await self._login.signed(call.head, namenode)
         answer = await self._send(namenode, call, head)
-        if answer.exchange.status == HTTPStatus.UNAUTHORIZED:
+        if answer.exchange.status in _NOT_LOGGED_IN:
             await answer.close()
             self._login.refused(head, namenode)
             if call.body is not None and call.body.is_begun:  # what was read of it is gone
                 raise ServiceLoginError("the proxy's login at the NameNode has ended; send the request again")
             answer = await self._send(namenode, call, await self._login.signed(call.head, namenode))
-            if answer.exchange.status == HTTPStatus.UNAUTHORIZED:
+            if answer.exchange.status in _NOT_LOGGED_IN:
                 await answer.close()
                 raise ServiceLoginError("the NameNode does not accept the proxy's login")
         answer.exchange.headers = self._login.replied(namenode, answer.exchange.headers)
