@@ -104,17 +104,6 @@ def strings(body: bytes, at: int) -> tuple[tuple[tuple[str, ...]], int]:
     return (tuple(found),), at
 
 
-def string_pairs(body: bytes, at: int) -> tuple[tuple[tuple[tuple[str, str], ...]], int]:
-    """Read a count of four bytes, and as many keys with their values."""
-    count, at = _count(body, at)
-    found = []
-    for _ in range(count):
-        (key,), at = string(body, at)
-        (value,), at = string(body, at)
-        found.append((key, value))
-    return (tuple(found),), at
-
-
 def rename_options(body: bytes, at: int) -> tuple[tuple[bytes], int]:
     """Read a count of four bytes, and as many options: 0 NONE, 1 OVERWRITE, 2 TO_TRASH."""
     count, at = _count(body, at)
@@ -165,35 +154,6 @@ def path_and_acl(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
     encoded, end = take_message(body, at)
     message = parse_message(pb.AclEditLog, encoded)
     return (message.src.decode(), decode_acl(message.entries)), end
-
-
-def optional(*types: FieldType) -> Reader:
-    """Return a reader of flags (four bytes) and of a field for each, from the lowest on; None where it is not set."""
-    readers = tuple(each if callable(each) else _fixed(each) for each in types)
-
-    def read(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
-        (flags,) = _I32.unpack_from(body, at)
-        if flags >> len(readers):
-            raise ValueError("a flag is not known")
-        at += _I32.size
-        found: list[Any] = []
-        for bit, reader in enumerate(readers):
-            value: tuple[Any, ...] = (None,)
-            if flags >> bit & 1:
-                value, at = reader(body, at)
-            found += value
-        return tuple(found), at
-
-    return read
-
-
-def _fixed(code: str) -> Reader:
-    packed = struct.Struct(f">{code}")
-
-    def read(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
-        return packed.unpack_from(body, at), at + packed.size
-
-    return read
 
 
 def _count(body: bytes, at: int) -> tuple[int, int]:

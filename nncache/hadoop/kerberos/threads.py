@@ -40,27 +40,36 @@ class KdcThreads:
         """
         with self._lock:
             if self.running >= self._max_threads:
-                refused: asyncio.Future[_ResultT] = asyncio.get_running_loop().create_future()
-                refused.set_exception(
-                    KerberosError(
-                        f"{what}: the KDC has left {self.running} calls without an answer, so it is not asked again "
-                        "yet: see that the KDCs that krb5.conf names are up and can be reached from this host"
-                    )
+                return _failed(
+                    f"{what}: the KDC has left {self.running} calls without an answer, so it is not asked again yet: "
+                    "see that the KDCs that krb5.conf names are up and can be reached from this host"
                 )
-                return refused
             self.running += 1
-        future = on_daemon_thread(partial(self._counted, function), f"Kerberos: {what}")
+        try:
+            future = on_daemon_thread(partial(self._counted, function), f"Kerberos: {what}")
+        except RuntimeError as exc:  # the process may have no more threads
+            self._end()
+            return _failed(f"{what}: {exc}")
         if timeout_s is not None:
             timer = asyncio.get_running_loop().call_later(timeout_s, _expire, future, what, timeout_s)
             future.add_done_callback(lambda _: timer.cancel())
         return future
 
+    def _end(self) -> None:
+        with self._lock:
+            self.running -= 1
+
     def _counted(self, function: Callable[[], _ResultT]) -> _ResultT:
         try:
             return function()
         finally:
-            with self._lock:
-                self.running -= 1
+            self._end()
+
+
+def _failed(why: str) -> "asyncio.Future[_ResultT]":
+    future: asyncio.Future[_ResultT] = asyncio.get_running_loop().create_future()
+    future.set_exception(KerberosError(why))
+    return future
 
 
 def _expire(future: "asyncio.Future[_ResultT]", what: str, timeout_s: float) -> None:

@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nncache.hadoop.editlog import fields
-from nncache.hadoop.editlog.fields import LONG, SHORT, UNREADABLE, Reader, optional
+from nncache.hadoop.editlog.fields import UNREADABLE, Reader
 from nncache.hadoop.events import AclKind, AclScope, FileAclEntry, XAttr, XAttrNamespace
 from tests.hadoop.editlog.segments import short_text, utf
 
 ACL_ENTRY = FileAclEntry(scope=AclScope.DEFAULT, kind=AclKind.GROUP, name="ü", permissions="r-x")
-CODEC = b"\0\0\0\x01" + utf("k") + utf("v")
 
 READ: list[tuple[Reader, bytes, tuple[Any, ...]]] = [
     (fields.string, b"\0\0", ("",)),
@@ -25,7 +24,6 @@ READ: list[tuple[Reader, bytes, tuple[Any, ...]]] = [
     (fields.text, b"\x8f\x80" + b"x" * 128, ("x" * 128,)),
     (fields.blocks, b"\0\0\0\x01" + struct.pack(">qqq", 5, 6, 7), (((5, 6, 7),),)),
     (fields.strings, b"\0\0\0\x02" + utf("/a") + utf("/b"), (("/a", "/b"),)),
-    (fields.string_pairs, CODEC, ((("k", "v"),),)),
     (fields.rename_options, b"\0\0\0\x02\x01\x02", (b"\x01\x02",)),
     (fields.acl, b"\0\0\0\x01\x6d" + utf("ü"), ((ACL_ENTRY,),)),
     (
@@ -52,8 +50,6 @@ READ: list[tuple[Reader, bytes, tuple[Any, ...]]] = [
             (FileAclEntry(scope=AclScope.DEFAULT, kind=AclKind.GROUP, name="g", permissions="r-x"),),
         ),
     ),
-    (optional(fields.string, SHORT, LONG), b"\0\0\0\x00", (None, None, None)),
-    (optional(fields.string, SHORT, LONG), b"\0\0\0\x03" + utf("/a") + b"\0\x09", ("/a", 9, None)),
 ]
 
 
@@ -84,8 +80,6 @@ def test_a_body_that_ends_within_a_field_is_noticed(read: Reader, body: bytes) -
         (fields.acl, b"\0\0\0\x01\x80"),
         (fields.xattrs, b"\x08\x12\x06\x08\x09\x12\x01k\x00"),  # a namespace to come
         (fields.path_and_acl, b"\x02\x0a\x00\x00"),
-        (optional(SHORT), b"\0\0\0\x02\0\0"),
-        (optional(SHORT), b"\xff\xff\xff\xff\0\0"),
     ],
 )
 def test_what_is_no_such_field_is_refused(read: Reader, body: bytes) -> None:
