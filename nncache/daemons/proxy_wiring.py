@@ -73,7 +73,7 @@ class ProxySystem:
 
         Raises:
             SettingError: a request log cannot be opened.
-            StartError: tracing is on, and spans cannot be exported.
+            StartError: tracing is on, but spans cannot be created.
         """
         self._federation, settings = federation, federation.of_proxy
         security = security or dict.fromkeys(federation.settings, NO_SECURITY)
