@@ -48,7 +48,7 @@ def connect(*, config: Path | str | None = None, **settings: object) -> "Proxies
 
 
 class Proxies:
-    """The registered proxies, kept current inside the block. While ZooKeeper fails, the last known proxies stay."""
+    """The registered proxies, kept current inside the block. While ZooKeeper fails or refuses, the last known stay."""
 
     def __init__(self, registry: OpenRegistry) -> None:
         self._open = registry
@@ -120,7 +120,7 @@ class Proxies:
             await asyncio.sleep(AGAIN_S)
 
     async def _take(self, changes: AsyncIterator[Change]) -> None:
-        """Apply the changes of a new run until it ends. The first Current removes every record not reported before."""
+        """Apply the changes of a new run until it ends. At the first Current, remove records that were not reported."""
         seen: set[str] | None = set()
         async for change in changes:
             match change:

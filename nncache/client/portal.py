@@ -60,7 +60,7 @@ class Portal:
         self._thread.start()
 
     def wait_for(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run a coroutine and return its result. If the caller is interrupted, as by Ctrl-C, it is cancelled."""
+        """Run a coroutine and return its result. An interrupt of the caller, such as Ctrl-C, cancels the coroutine."""
         future = self.start(work)
         try:
             return future.result()
@@ -83,7 +83,7 @@ class Portal:
 class Entered(Generic[_T]):
     """An asynchronous context for a blocking caller. Entering returns the portal and the value of `__aenter__`.
 
-    This is no generator: an unfinished one, when collected, would wait for a thread that may no longer exist.
+    This is not a generator: an unfinished one, when collected, would wait for a thread that may no longer exist.
     """
 
     def __init__(self, name: str, context: AbstractAsyncContextManager[_T]) -> None:

@@ -89,17 +89,17 @@ class BlockingRegistry:
         self._portal = portal
 
     def mknode(self, path: str, *, create_parents: bool = False) -> bool:
-        """Create an entry without a record. Return False if it exists already."""
+        """Create an entry without a record. Return False if the entry already exists."""
         return self._portal.wait_for(self._registry.mknode(path, create_parents=create_parents))
 
     def bind(
         self, path: str, record: ServiceRecord, *, overwrite: bool = False, version: int | None = None
     ) -> None:
-        """Bind a record to a path. `overwrite` replaces any existing record, `version` only that version of it."""
+        """Bind a record to a path. `overwrite` replaces any existing record, `version` only this version of it."""
         self._portal.wait_for(self._registry.bind(path, record, overwrite=overwrite, version=version))
 
     def update(self, path: str, change: Callable[[ServiceRecord], ServiceRecord]) -> ServiceRecord:
-        """Replace a record by the result of `change`, called in another thread, and return the new record."""
+        """Replace a record with the result of `change`, which runs in another thread, and return the new record."""
         return self._portal.wait_for(self._registry.update(path, change))
 
     def resolve(self, path: str) -> ServiceRecord:
@@ -127,7 +127,7 @@ class BlockingRegistry:
         return self._portal.wait_for(self._registry.delete(path, recursive=recursive, version=version))
 
     def add_write_accessor(self, user: str, password: str) -> bool:
-        """Give a digest identity all rights to later entries. Return False, without effect, if the registry is open."""
+        """Grant a digest identity all rights to later entries. Return False (no effect) if the registry is open."""
         return self._registry.add_write_accessor(user, password)
 
     def clear_write_accessors(self) -> None:
@@ -135,7 +135,7 @@ class BlockingRegistry:
         self._registry.clear_write_accessors()
 
     def find(self, query: str, path: str = "/") -> tuple[RegistryEntry, ...]:
-        """Return the entries at and below a path with an endpoint that matches FIELD=VALUE, as api=org.apache.hbase.
+        """Return the entries at and below a path with an endpoint that matches FIELD=VALUE (api=org.apache.hbase).
 
         Raises:
             ValueError: the query is invalid. The message states the allowed form.

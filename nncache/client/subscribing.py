@@ -25,9 +25,7 @@ class EventsPosition:
     """A subscriber's position in a filter's events. Store its `str()`, and pass it as `resume` after a restart."""
 
     txid: int  # the subscriber has all events up to this transaction
-    chain: str | None = (
-        None  # the id of the filter's chain; another id shows that the filter was created again
-    )
+    chain: str | None = None  # id of the filter's chain: another one if the filter was created again
 
     def __str__(self) -> str:
         return f"{self.txid}@{self.chain}" if self.chain else str(self.txid)
@@ -51,7 +49,7 @@ def subscribe(
     """Return the events of a filter, for `with` and `for`, or for `async with` and `async for`.
 
     Args:
-        filter_name: a published filter. If the publisher logs in at ZooKeeper, only its owner and subscribers may read.
+        filter_name: a published filter. If ZooKeeper needs a login, the caller must be its owner or a subscriber.
         resume: the position after which the events begin; None: the present.
         config: the path of a TOML file with settings.
         settings: settings of `nncache watch` (docs/settings.md), which take precedence over the file. Only `zookeeper`

@@ -13,7 +13,7 @@ from nncache.daemons.state_change import StateChange
 from nncache.net.token_bucket import TokenBucket
 
 LOOK_EVERY_S = 0.25
-"""A state that comes and goes faster than this is not worth a line."""
+"""Seconds between two checks. A state that ends sooner may not be logged."""
 
 STARTS_WITHIN_S: Final = 5.0
 """For this many seconds after its start a daemon may know nothing, without a warning."""

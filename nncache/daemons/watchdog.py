@@ -49,9 +49,9 @@ class LoopStats:
     stalls: int = 0
     stalled_s: float = 0.0
     lag_s: float = 0.0
-    """How late the last beat was."""
+    """The lag of the last beat."""
     lag_max_s: float = 0.0
-    """How late the latest beat was in the last `PEAK_S`."""
+    """The largest lag in the last `PEAK_S`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -487,7 +487,7 @@ REGISTRY_ROWS: tuple[Metric, ...] = (
         "gaps",
         "Connections to ZooKeeper lost, after which all entries were read again.",
     ),
-    # ---- both daemons: their own entry
+    # ---- proxy and publisher: their own entry
     gauge(
         "registration.is_wanted",
         "registration_wanted",

@@ -1,7 +1,7 @@
 r"""A request as a line of an access log.
 
 No byte of a request can end a line or a field. A bare field has harmless characters only, a quoted field visible ASCII
-without quote and backslash. All other bytes are written as `\xHH`, as by Apache and nginx.
+without quote and backslash. All other bytes are written as `\xHH`, as Apache and nginx do.
 """
 
 import json
@@ -114,7 +114,7 @@ def _reason(exchange: Exchange) -> str | None:
 
 
 def _bare(text: str | None) -> str:
-    """Return a text as one bare field; `-` if there is no text. No text is written as `-`."""
+    """Return a text as one bare field; `-` if there is no text. The text `-` itself is escaped."""
     if not text:
         return _NONE
     return (_bare_again if len(text) <= _MAX_KEPT else _escape_bare)(text)
