@@ -22,4 +22,4 @@ def unix_time_of_boot() -> float:
 
 def unix_time() -> float:
     """Return the Unix time of the wall clock, which can be set; for values that other hosts read as well."""
-    return time.time()  # noqa: TID251 - the expiry of cookies is in it
+    return time.time()  # noqa: TID251 - cookies expire by this clock

@@ -21,7 +21,7 @@ class ConfigurationError(StartError):
     exit_code = 2
 
     def __init__(self, *lines: str) -> None:
-        """Take one line for each fault. `str()` joins them to one line."""
+        """Take one line for each fault. `str()` joins them into one line."""
         super().__init__("; ".join(lines))
         self.lines = lines
 

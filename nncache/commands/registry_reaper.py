@@ -91,7 +91,7 @@ class Reaper:
         self._print(found, is_done=delete)
 
     def _print(self, reaping: Reaping, *, is_done: bool) -> None:
-        """Print the deleted entries, and the kept entries that the last run did not print."""
+        """Print the entries to delete, and the kept entries that the last run did not print."""
         if self._as_json:
             click.echo(registry_view.reaping_as_json(reaping, is_done=is_done))
             return

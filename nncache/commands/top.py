@@ -108,7 +108,7 @@ def _edits(status: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _saved(calls: int) -> str:
-    """Return the NameNode calls that the proxy saves or adds. Few requests do not outweigh reading the edits."""
+    """Return the NameNode calls that the proxy saves or adds: with few requests, reading the edits costs more."""
     return (
         f"{-calls:,} NameNode calls more than without it" if calls < 0 else f"{calls:,} NameNode calls saved"
     )

@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 Clock = Callable[[], float]
 
 QUESTIONS_END_S = 5.0
-"""Seconds that in-flight calls to a NameNode have to finish after the clients are gone."""
+"""Seconds for in-flight calls to a NameNode to finish after their clients have disconnected."""
 
 
 class ProxySystem:
@@ -135,7 +135,7 @@ class ProxySystem:
             async with asyncio.timeout(None) as end, AsyncExitStack() as under_way:
                 for stack in self.stacks.values():
                     await under_way.enter_async_context(stack)
-                # A value, since the stacks' task groups would wrap a raised error in an exception group.
+                # Returned, not raised: the stacks' task groups would wrap an error in an exception group.
                 failure = await self._listen()
                 if failure is None:
                     await self._work_until(stop)
@@ -214,7 +214,7 @@ class ProxySystem:
         )
 
     def _as_daemon(self) -> RegisteredDaemon:
-        """Return the addresses of this proxy for the registry. The proxy must listen."""
+        """Return the addresses of this proxy for the registry. The proxy must be listening."""
         nameservices = tuple(each.namenodes.nameservice for each in self._federation.settings.values())
         return proxy_daemon(self._settings, nameservices, self._server, self._admin.url)
 

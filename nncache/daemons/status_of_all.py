@@ -171,7 +171,7 @@ def _together(
 
 
 def with_refused(totals: Totals, refused: int) -> Totals:
-    """Return the sums with the refused requests, which concern no namespace, added."""
+    """Return the sums plus the refused requests, which concern no namespace."""
     return dataclasses.replace(totals, requests=totals.requests + refused, refused=totals.refused + refused)
 
 

@@ -175,7 +175,7 @@ class Form(Generic[SettingsT]):
         return self._namespaces(table, config, given_now, {*self.keys, *keys_of_others})
 
     def _variables(self, flags: Mapping[str, object]) -> dict[str, str]:
-        """Return the effective environment variables, by key: not the empty ones, nor those overridden by a flag."""
+        """Return the environment variables in effect, by key: not empty, and not overridden by a flag."""
         found = {name: os.environ.get(key.variable, "") for name, key in self.keys.items()}
         return {name: text for name, text in found.items() if text and name not in flags}
 

@@ -69,7 +69,7 @@ def registry_from_hadoop(given: Mapping[str, object], keys: Collection[str]) -> 
 
 
 def viewfs_of(given: Mapping[str, object]) -> tuple[Mapping[str, str], str]:
-    """Return the mount table of the cluster's clients and its directory; empty if a nameservice or address is given.
+    """Return the clients' mount table and its directory; both empty without a directory, or if IDENTITY keys are given.
 
     Raises:
         ConfigurationError: the table has a link that a proxy cannot follow; or as `from_hadoop`.
