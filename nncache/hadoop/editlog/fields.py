@@ -1,8 +1,8 @@
-"""Read the types of fields that bodies of transactions are made of.
+"""Reads the field types in the bodies of transactions.
 
 Sans-I/O. Source: FSImageSerialization, FSEditLogOp and WritableUtils of Hadoop 2.10.2 to 3.5.0. A reader takes the body
-and an offset, and returns its values and where the next field begins. Each raises some of `UNREADABLE` where there is
-no such field. It may return an offset behind the end of the body: then the body ended within the field.
+and an offset, and returns the values and the offset of the next field. It raises one of `UNREADABLE` if the field is
+malformed. If the body ends within the field, the reader may instead return an offset after the end of the body.
 """
 
 import struct
@@ -22,7 +22,7 @@ FieldType: TypeAlias = str | Reader
 """A format character of `struct`, or a reader. All numbers are big-endian."""
 
 Block: TypeAlias = tuple[int, int, int]
-"""Id, length in bytes, generation stamp."""
+"""Id, length in bytes and generation stamp."""
 
 UNREADABLE: Final = (struct.error, IndexError, KeyError, ValueError, FramingError)
 
@@ -39,10 +39,10 @@ _I64: Final = struct.Struct(">q")
 _BLOCK: Final = struct.Struct(">qqq")
 
 _MAX_BYTE: Final = 127
-_LEAST_ONE_BYTE: Final = -112  # below it the first byte says how many follow, and the sign
+_LEAST_ONE_BYTE: Final = -112  # a smaller first byte holds the sign and the number of bytes that follow
 _LEAST_OF_POSITIVE: Final = -120
 
-# By their numbers in AclEditLogUtil of FSEditLogOp.
+# In the order of their numbers in AclEditLogUtil of FSEditLogOp.
 _ACL_SCOPES: Final = tuple(AclScope)
 _ACL_KINDS: Final = tuple(AclKind)
 _ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
@@ -53,9 +53,9 @@ _ACL_UNUSED: Final = 1 << 7
 
 
 def string(body: bytes, at: int) -> tuple[tuple[str], int]:
-    """Read a length of two bytes, and text as DeprecatedUTF8 writes it: UTF-8 for most, else CESU-8.
+    """Read a length of two bytes, and text in the encoding of DeprecatedUTF8: UTF-8 for most text, else CESU-8.
 
-    A character beyond U+FFFF is two surrogates of three bytes each, and NUL is C0 80.
+    CESU-8 encodes a character beyond U+FFFF as two surrogates of three bytes each, and NUL as C0 80.
     """
     start = at + 2
     end = start + (body[at] << 8 | body[at + 1])
@@ -68,15 +68,15 @@ def string(body: bytes, at: int) -> tuple[tuple[str], int]:
 
 
 def octets(body: bytes, at: int) -> tuple[tuple[bytes], int]:
-    """Read a length of two bytes, and as many bytes."""
+    """Read a length of two bytes, and that number of bytes."""
     end = at + 2 + _U16.unpack_from(body, at)[0]
     return (body[at + 2 : end],), end
 
 
 def text(body: bytes, at: int) -> tuple[tuple[str], int]:
-    """Read a length as a variable number, and UTF-8 (org.apache.hadoop.io.Text)."""
+    """Read a length as a variable-length number, and UTF-8 (org.apache.hadoop.io.Text)."""
     length = body[at]
-    if length > _MAX_BYTE:  # hardly ever
+    if length > _MAX_BYTE:  # rare
         length, at = _variable_length(body, at)
     else:
         at += 1
@@ -85,14 +85,14 @@ def text(body: bytes, at: int) -> tuple[tuple[str], int]:
 
 
 def blocks(body: bytes, at: int) -> tuple[tuple[tuple[Block, ...]], int]:
-    """Read blocks, each in full (ArrayWritable of Block)."""
+    """Read uncompressed blocks (ArrayWritable of Block)."""
     count, at = _count(body, at)
     end = at + count * _BLOCK.size
     return (tuple(_BLOCK.iter_unpack(body[at:end])),), end
 
 
 def compact_blocks(body: bytes, at: int) -> tuple[tuple[tuple[Block, ...]], int]:
-    """Read blocks, each as what it differs in from the one before (FSImageSerialization.readCompactBlockArray)."""
+    """Read blocks, each as the difference from the one before (FSImageSerialization.readCompactBlockArray)."""
     count, at = _variable_length(body, at)
     found = []
     length = stamp = 0
@@ -107,7 +107,7 @@ def compact_blocks(body: bytes, at: int) -> tuple[tuple[tuple[Block, ...]], int]
 
 
 def strings(body: bytes, at: int) -> tuple[tuple[tuple[str, ...]], int]:
-    """Read a count of four bytes, and as many strings."""
+    """Read a count of four bytes, and that number of strings."""
     count, at = _count(body, at)
     found = []
     for _ in range(count):
@@ -117,7 +117,7 @@ def strings(body: bytes, at: int) -> tuple[tuple[tuple[str, ...]], int]:
 
 
 def string_pairs(body: bytes, at: int) -> tuple[tuple[tuple[tuple[str, str], ...]], int]:
-    """Read a count of four bytes, and as many keys with their values."""
+    """Read a count of four bytes, and that number of pairs of a key and a value."""
     count, at = _count(body, at)
     found = []
     for _ in range(count):
@@ -128,7 +128,7 @@ def string_pairs(body: bytes, at: int) -> tuple[tuple[tuple[tuple[str, str], ...
 
 
 def rename_options(body: bytes, at: int) -> tuple[tuple[bytes], int]:
-    """Read a count of four bytes, and as many options: 0 NONE, 1 OVERWRITE, 2 TO_TRASH."""
+    """Read a count of four bytes, and that number of options: 0 NONE, 1 OVERWRITE, 2 TO_TRASH."""
     count, at = _count(body, at)
     end = at + count
     return (body[at:end],), end
@@ -180,7 +180,7 @@ def path_and_acl(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
 
 
 def optional(*types: FieldType) -> Reader:
-    """Return a reader of flags (four bytes) and of a field for each, from the lowest on; None where it is not set."""
+    """Return a reader of four bytes of flags, then of a field for each flag, the lowest first; None if it is unset."""
     readers = tuple(each if callable(each) else _fixed(each) for each in types)
 
     def read(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
@@ -223,7 +223,7 @@ def _variable_length(body: bytes, at: int) -> tuple[int, int]:
 
 
 def _variable(body: bytes, at: int) -> tuple[int, int]:
-    """Read a number of 1 to 9 bytes (WritableUtils.readVLong)."""
+    """Read a variable-length number of 1 to 9 bytes (WritableUtils.readVLong)."""
     first = body[at]
     at += 1
     if first > _MAX_BYTE:
