@@ -82,9 +82,9 @@ class JournalNodeRpc:
     async def edits(self, since_txid: int, max_transactions: int) -> JournaledEdits:
         """Return the transactions from `since_txid` on that are in the JournalNode's cache.
 
-        They may not be on its disk yet (HDFS-17710), and the next NameNode may discard them. The result is also empty
-        if the JournalNode lacks the transaction before `since_txid` (NewerTxnIdException since HDFS-16659, an empty reply
-        before), or has no such journal: see `state`.
+        They may not be on its disk yet (HDFS-17710), and the next NameNode may discard them. The result is empty, too,
+        if the JournalNode lacks the transaction before `since_txid` (NewerTxnIdException since HDFS-16659, an empty
+        reply before), or has no such journal: see `state`.
 
         Raises:
             CacheMissError: `since_txid` is not in its cache.
