@@ -39,7 +39,7 @@ _LETTERS: Final[Mapping[str, Right]] = {
 class AclEntry:
     """The permissions of one identity on a znode; they do not apply to the znode's children."""
 
-    scheme: str  # `sasl`, `x509`, `digest`, `ip`, `world`; `auth` when a znode is made: all identities of its maker
+    scheme: str  # `sasl`, `x509`, `digest`, `ip`, `world`; `auth` on creation: all the creator's identities
     id: str  # within the scheme, such as `alice@EXAMPLE.COM`
     rights: Right  # CREATE and DELETE concern the znode's children
 

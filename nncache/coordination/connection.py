@@ -43,7 +43,7 @@ class ZooKeeperConnection:
     """Keeps one client connected from `start` to `close`, and replaces it if its session cannot be resumed.
 
     Invariants:
-        N1  At most one client is in use; events of the others change nothing for its users.
+        N1  At most one client is in use; events of other clients serve only to close these clients.
         N2  From `start` to `close`, the timer runs whenever there is no connection.
         N3  A session that was given up is closed once there is a new connection, in case ZooKeeper still holds it: its
             ephemeral znodes are deleted then, instead of when it expires.

@@ -2,8 +2,8 @@
 
 Based on kazoo 2.11, some of whose behaviour is avoided here:
 - kazoo queues a call that is made without a connection, and sends it over the next one, long after the call has failed
-  for its caller. Here such a call fails immediately, and a queue that is not empty is cleared before a new connection
-  is used.
+  for its caller. Here such a call fails immediately, and calls that are in the queue all the same are dropped before a
+  new connection is used.
 - `stop` waits for the connection's thread, which may wait for the network. Here `stop` runs in a thread of its own, and
   the network wait is interrupted after GRACE_S.
 - kazoo wakes the connection's thread by one byte per call through a blocking socket; too many calls in flight would
@@ -71,7 +71,7 @@ class Attempted:
 
 @dataclass(frozen=True, slots=True)
 class Distrusted:
-    """A server was reached, and TLS with it failed."""
+    """A server was reached, and TLS with it has failed."""
 
     why: str  # begins with the server's address
 

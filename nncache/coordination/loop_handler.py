@@ -48,8 +48,8 @@ class _Posts:
 class LoopHandler:
     """Runs one KazooClient: its connection in a thread, its callbacks on the event loop.
 
-    kazoo's thread calls all methods except `interrupt` and `close`. The class has only what KazooClient needs; kazoo's
-    recipes, which are not used here, would need more.
+    kazoo's thread calls all methods except `interrupt` and `close`. The class implements only what KazooClient needs;
+    kazoo's recipes, which are not used here, would need more.
 
     Invariants:
         H1  All callbacks of the connection's thread (replies, watches, states) run on the loop, in that order.
@@ -114,7 +114,7 @@ class LoopHandler:
         self._alarm.close()
         self._alarm_bell.close()
 
-    # ---- what kazoo calls ----------------------------------------------------------------------------------------
+    # ---- methods that kazoo calls --------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Do nothing: there are no worker threads."""

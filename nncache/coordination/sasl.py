@@ -113,7 +113,7 @@ class _Kerberos(Mechanism):  # type: ignore[misc] # pure-sasl ships no types
         self._initiator: Initiator | None = None
 
     def process(self, challenge: bytes | None = None) -> bytes:
-        """Return the answer to the server's challenge; None: there is none yet."""
+        """Return the answer to the server's challenge, which is None at the start."""
         try:
             return self._answer(challenge)
         except Exception as exc:

@@ -120,7 +120,7 @@ class Session:
         await self._call(path, lambda kazoo: kazoo.sync_async(path))
 
     async def children(self, path: str, watcher: Watcher | None = None) -> tuple[str, ...]:
-        """Return the names of the children, in any order; a watcher is set on them.
+        """Return the names of the children, in any order; with a watcher, set a watch on them.
 
         Raises NoNodeError, NotAllowedError; no watch is set then.
         """

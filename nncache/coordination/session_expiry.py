@@ -1,6 +1,6 @@
 """Decides when to give up a session that cannot be resumed.
 
-Sans-I/O: `coordination/connection.py` reports the connection's events, and starts a new session when this says so.
+Sans-I/O: `coordination/connection.py` reports the connection's events, and gives up the session once it `is_over`.
 
 Only a server can report that a session has expired, so a client may wait for ever. Without a quorum no server reports
 it. A ZooKeeper whose data were wiped refuses the client instead ("Refusing session request ... as it has seen zxid",

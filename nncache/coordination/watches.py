@@ -24,10 +24,10 @@ class WatchedReads(Protocol):
         """Number of connections so far; a watch is lost with its connection."""
 
     async def read(self, path: str, watcher: Watcher | None) -> Znode:
-        """Return a znode; a watcher is set on it. Raises NoNodeError, and sets no watch then."""
+        """Return a znode; with a watcher, set a watch on it. Raises NoNodeError, and sets no watch then."""
 
     async def exists(self, path: str, watcher: Watcher | None) -> bool:
-        """Return whether a znode exists; a watcher is set in either case."""
+        """Return whether a znode exists; with a watcher, set a watch in either case."""
 
 
 class WatchedPath:

@@ -114,7 +114,7 @@ class ZnodeWatch(Protocol):
     async def changed(self, timeout_s: float) -> bool:
         """Return True as soon as the data may differ from the last read, False after `timeout_s` seconds.
 
-        The watch may have fired, or it may have been lost with the connection and restored. False proves nothing: the
+        The cause is a fired watch, or a new connection: the watch was lost with the old one. False proves nothing: the
         data may have changed.
         """
 

@@ -65,7 +65,7 @@ def digest_account(user: str, password: str) -> ZooKeeperIdentity:
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """The protection of entries."""
+    """The rules for the ACLs of entries."""
 
     system: tuple[ZooKeeperIdentity, ...] | None = None  # with all rights on everything; None: all have them
     realm: str = ""  # of the users

@@ -34,7 +34,7 @@ ADDRESSES: Final = 65_536
 """Limit of addresses with a rate; the least recently seen ones are evicted."""
 
 COUNTED_BYTES: Final = 512
-"""Size of an answer that counts as one message; each begun unit counts."""
+"""Bytes of an answer that count as one message; a fraction counts in full."""
 
 HELD_BYTES: Final = 256 * 1024
 """Unread answers of a connection beyond which its messages wait."""

@@ -76,7 +76,7 @@ class RegistryIOError(RegistryError):
 
 
 class TooMuchDataError(RegistryError):
-    """More entries are below the path than may be read at a time."""
+    """More data are below the path than may be read at a time."""
 
 
 class ResourceManagerError(RegistryError):

@@ -18,7 +18,7 @@ Invalidated: TypeAlias = Callable[[str | None], None]
 
 
 class RegistryFollower:
-    """Follows the whole registry with one TreeWatch, for all requests that are held."""
+    """Follows the whole registry with one TreeWatch, for all waiting requests."""
 
     def __init__(self, session: Callable[[], Session | None], root: str) -> None:
         """Prepare `run`. `session` returns the current session, None if there is none; `root` is the root znode."""

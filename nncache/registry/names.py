@@ -40,7 +40,7 @@ def fault_of_user(element: str) -> str | None:
 
 
 def element_of_user(user: str) -> str:
-    """Return the name of a user's entry below /users. It is Hadoop's name wherever that is a host name.
+    """Return the name of a user's entry below /users: Hadoop's name for it, if that is a host name.
 
     The realm and the host of a principal are dropped. Upper case becomes lower case. Characters outside ASCII become
     punycode.

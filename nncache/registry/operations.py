@@ -128,7 +128,7 @@ class Registry:
         Raises:
             PathNotFoundError, NoRecordError: there is no record to change.
             InvalidRecordError: the record is broken, or the new one breaks a limit.
-            RecordChangedError: writes of other clients came in between each time.
+            RecordChangedError: other clients have written the entry during each attempt.
         """
         for _ in range(MOST_TRIES):
             entry = await self.read(path)
@@ -179,7 +179,7 @@ class Registry:
     async def znodes_of(self, call: Sequence[str]) -> Sequence[Znode | NotAllowedError | None]:
         """Return the znodes of up to PER_CALL entries, in one call; None for an entry that does not exist.
 
-        If an ACL refuses one of them, each is requested on its own. The error then stands for refused entries alone.
+        If an ACL refuses one of them, each is requested on its own, and the error replaces only the refused ones.
 
         Raises CoordinationError: ZooKeeper does not answer.
         """

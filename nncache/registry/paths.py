@@ -21,7 +21,7 @@ MAX_PATH_CHARACTERS: Final = 1024
 """Limit of a new entry's path: RFC 1035 limits a host name to 255, and a path has further elements."""
 
 MAX_ELEMENTS: Final = 64
-"""Limit of a new entry's path, and of the levels that are followed or searched: each level takes calls of its own."""
+"""Limit of elements in a new entry's path, and of levels that are followed or searched: each takes further calls."""
 
 TOO_DEEP: Final = f"has entries below it, which are not read: they are below {MAX_ELEMENTS} levels"
 

@@ -67,11 +67,11 @@ class ServiceRecord:
         yield from self.internal
 
     def external_endpoint(self, api: str) -> Endpoint | None:
-        """Return the first external endpoint of an API; None if there is none."""
+        """Return the first external endpoint of an API, None if there is none."""
         return next((endpoint for endpoint in self.external if endpoint.api == api), None)
 
     def internal_endpoint(self, api: str) -> Endpoint | None:
-        """Return the first internal endpoint of an API; None if there is none."""
+        """Return the first internal endpoint of an API, None if there is none."""
         return next((endpoint for endpoint in self.internal if endpoint.api == api), None)
 
 

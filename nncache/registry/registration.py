@@ -186,5 +186,5 @@ async def _found(registry: Registry, path: str) -> ServiceRecord | None:
 
 
 def url_of(scheme: str, host: str, port: int, path: str = "/") -> str:
-    """Return a URL; an IPv6 address is enclosed in brackets."""
+    """Return a URL; an IPv6 address gets its brackets."""
     return f"{scheme}://{ListenAddress(host, port)}{path}"

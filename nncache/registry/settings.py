@@ -54,7 +54,7 @@ class RegistrySettings:
 
     @property
     def access(self) -> AccessPolicy:
-        """The protection of entries."""
+        """The access policy for entries."""
         if not self.registry_secure:
             return AccessPolicy()
         accounts = tuple(map(self._account, self.registry_system_accounts))

@@ -1,7 +1,7 @@
 """Prometheus targets made of registered records.
 
 The format is that of Prometheus's HTTP service discovery (Prometheus 2.28, `http_sd_config`). Other clients write the
-records, so an address becomes a target only if Prometheus can scrape it by http or https, and a record yields few.
+records, so an address becomes a target only if Prometheus can scrape it by http or https, and only the first ones do.
 """
 
 from collections.abc import Iterator

@@ -54,7 +54,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class WatchGap:
-    """The connection was lost, and with it perhaps changes. The changes that are found follow, then Current."""
+    """The connection was lost: changes may have been missed. The changes that are found follow, then Current."""
 
     why: str
 
@@ -74,7 +74,7 @@ class WatchedTree(WatchedReads, Protocol):
         """Wait for a connection. Raises ConnectionLostError."""
 
     async def children(self, path: str, watcher: Watcher | None) -> tuple[str, ...]:
-        """Return the names of the children; a watcher is set on them. Raises as `read`."""
+        """Return the names of the children; with a watcher, set a watch on them. Raises as `read`."""
 
 
 class _Node:
@@ -126,7 +126,7 @@ class TreeWatch:
         T1  After Current, the reported entries that were not removed are those of the last read, with their data.
         T2  An entry that is neither due to be read nor refused has both its watches set in the current connection.
         T3  Each followed entry except the top is among the names of its parent.
-        T4  A change costs time in proportion to what changed, not to what is followed; each PER_ITERATION yield.
+        T4  The cost of a change grows with the changed entries, not the followed ones. Every PER_ITERATION yield.
         T5  A session holds at most one watcher for each path and kind, however often it is set.
     """
 
@@ -145,7 +145,7 @@ class TreeWatch:
         return len(self._nodes)
 
     def forget(self) -> None:
-        """Stop following. Iterators that `changes` returned before must not be read any more."""
+        """Stop following until `changes` is called again; its former iterators must not be read any more."""
         self._nodes = {}
         self._news = _News()
         self._connection = 0

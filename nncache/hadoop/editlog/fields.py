@@ -22,7 +22,7 @@ FieldType: TypeAlias = str | Reader
 """A format character of `struct`, or a reader. All numbers are big-endian."""
 
 Block: TypeAlias = tuple[int, int, int]
-"""Id, length in bytes and generation stamp."""
+"""Id, length in bytes, generation stamp."""
 
 UNREADABLE: Final = (struct.error, IndexError, KeyError, ValueError, FramingError)
 

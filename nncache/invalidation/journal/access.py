@@ -30,7 +30,7 @@ ANSWER_S: Final = 2.0
 """Timeout of a JournalNode's answer."""
 
 _NO_SEGMENT: Final = 1 << 62
-"""No segment begins at this transaction: the answer is 404, or 403 from a journal of another namespace."""
+"""No segment begins with this transaction: the answer is 404, or 403 from a journal of another namespace."""
 
 _CACHE_OFF: Final = "journal edits cache is not enabled"
 _NOT_FORMATTED: Final = "JournalNotFormattedException"

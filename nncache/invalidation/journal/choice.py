@@ -111,7 +111,7 @@ class AutoEdits:
         return 0 if self._current is None else self._term
 
     async def start(self, after_txid: int | None) -> None:
-        """Begin a run with the best readable source; raise the last source's error if none is."""
+        """Begin a run with the best readable source. Raises the error of the last source tried."""
         self.stop()
         await self._trial_ended()
         if self._tasks is None:

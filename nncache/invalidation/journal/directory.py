@@ -36,7 +36,7 @@ MAX_WAITING: Final = 50_000
 """Limit of transactions with changes that wait to be returned; beyond it the directory is not read."""
 
 START_S: Final = 5.0
-"""Time limit, at the start of a run, of the check of the directory and of reading up to the end of the log."""
+"""Time limits at the start of a run: of the check of the directory, and of reading up to the end of the log."""
 
 DAMAGED_S: Final = 2.0
 """An error in the bytes counts once it has persisted this long; before, it may be due to a read during a write."""
@@ -142,7 +142,7 @@ class DirectoryEdits:
         self._disk.shutdown(wait=False, cancel_futures=True)
 
     async def read(self) -> EditsRead:
-        """Return new transactions, new coverage or both, as soon as there is one.
+        """Return new transactions, new coverage or both, as soon as there are any.
 
         Raises:
             MissingEventsError: continuity is lost.

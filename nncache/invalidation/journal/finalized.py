@@ -80,7 +80,7 @@ class FinalizedSegments:
         raise ChannelUnavailableError(f"{address}: the segment from {segment.first_txid} on is cut off")
 
     async def _manifests(self, since_txid: int, silent: dict[str, Exception]) -> dict[str, EditLogManifest]:
-        """Return the manifests of all JournalNodes that are not in `silent`; add those that fail to it."""
+        """Return the manifests of all JournalNodes that are not in `silent`; add those that fail to `silent`."""
         addresses = [address for address in self._rpcs if address not in silent]
         replies = await asyncio.gather(
             *(self._rpcs[address].manifest(since_txid) for address in addresses), return_exceptions=True

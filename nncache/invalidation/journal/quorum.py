@@ -1,4 +1,4 @@
-"""Decides what the answers of JournalNodes prove: which transactions are in the log, and when all were known.
+"""Decides from the answers of JournalNodes which transactions are in the log, and as of when all are known.
 
 Sans-I/O. A NameNode acknowledges a change once a majority of all JournalNodes has it (QuorumOutputStream). A single
 JournalNode may show transactions that never enter the log, and later another content of the same transaction id. The
@@ -66,7 +66,7 @@ class JournalQuorum:
         self._nodes = {name: _Node() for name in names}
         self._majority = len(self._nodes) // 2 + 1
         self.through_txid = after_txid
-        """The position: all transactions up to this one were returned as `durable`."""
+        """The position: every transaction up to this one was returned as `durable`."""
         self._seen: dict[int, set[Shown]] = {}  # by txid after the position: all versions returned as `seen`
         self._segment_seen_at = -math.inf  # when the beginning of a segment was returned as `seen`
         self._target: tuple[float, int] | None = None  # (time, txid) of the oldest freshness not yet durable

@@ -35,7 +35,7 @@ class Purged:
 def locate(
     txid: int, listed: Mapping[str, Sequence[Segment]], nodes: int, failed: Collection[str] = ()
 ) -> Located | Purged | None:
-    """Return a JournalNode and its segment with a transaction; None if no finalized segment contains it yet.
+    """Return a JournalNode's segment with a transaction, or Purged; None if no finalized segment contains it yet.
 
     `nodes` is the number of configured JournalNodes; those in `failed` did not send this segment. Raises LookupError
     if no other JournalNode has it, or too few list their segments to prove that none has it.

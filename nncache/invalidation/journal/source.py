@@ -74,7 +74,7 @@ class _Run:
     storage: tuple[int, str]  # ids of the namespace and its cluster
     first_txid: int  # earlier transactions are not returned
     begun_after: int  # the position at the start
-    needed_txid: int  # the position at which the run has begun
+    needed_txid: int  # the position from which on the run can be used
     is_durable: bool  # no NameNode can lose a transaction up to the position
     must_show: bool = False  # empty answers prove nothing: the NameNode may have left these JournalNodes
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
@@ -243,7 +243,7 @@ class JournalEdits:
             await node.rpc.close()
 
     async def read(self) -> EditsRead:
-        """Return new transactions, new coverage or both, as soon as there is one.
+        """Return new transactions, new coverage or both, as soon as there are any.
 
         Raises:
             MissingEventsError: continuity is lost.

@@ -46,7 +46,7 @@ MANY: Final = 10.0
 """Cost of a request that reads a whole subtree."""
 
 PER_BYTES: Final = 16_384
-"""Bytes of a record that was read which cost one further unit."""
+"""Bytes read of a record that cost one further unit."""
 
 UNUSED_S: Final = 300.0
 """Time without a waiting request after which the registry is no longer followed."""
@@ -55,10 +55,10 @@ AGAIN_S: Final = 5.0
 """Delay before the registry is followed again after a failure."""
 
 MOST_BYTES: Final = 256 * 1024 * 1024
-"""Limit of replies in memory that clients have not read."""
+"""Limit of the bytes of replies that clients have not read yet."""
 
 BYTES_OF_ONE: Final = 64 * 1024 * 1024
-"""Limit of these bytes for one address, which its last reply may exceed."""
+"""Limit of these bytes for one address; its last reply may exceed it."""
 
 _ALLOW: Final = b"GET, HEAD"
 _METHODS: Final = frozenset({"GET", "HEAD"})
@@ -216,7 +216,7 @@ class RegistryEndpoint:
         return handle
 
     async def run(self) -> NoReturn:
-        """Follow the registry while requests wait for changes, and for UNUSED_S more, until cancelled."""
+        """Follow the registry while requests wait for a change, and for UNUSED_S more, until cancelled."""
         try:
             async with asyncio.TaskGroup() as tasks:  # of questions for waiting requests
                 while True:

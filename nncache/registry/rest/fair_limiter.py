@@ -12,10 +12,10 @@ READINGS: Final = 4
 """Subtrees that are read concurrently, for all clients."""
 
 OF_ONE: Final = 2
-"""Questions of one address: one is answered, the others wait for it, so that they occupy no other reader."""
+"""Limit of questions of one address: one is answered, the other waits for it, so that other addresses are served."""
 
 MOST: Final = 256
-"""Questions of all addresses."""
+"""Limit of questions of all addresses."""
 
 _AGAIN_S: Final = 1
 
