@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 from nncache.events.callers import Caller, Identify
 from nncache.events.events_request import EventsRequest, is_events, read_events_request
 from nncache.events.feed import Feed
-from nncache.events.source import EventSource, SourceSilentError
+from nncache.events.source import EventSource, SourceUnavailableError
 from nncache.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
 from nncache.net.shares import Rates, Shares, holder_of
 from nncache.proxy.clients.counted_answer import counted_answer
@@ -199,7 +199,7 @@ class EventsEndpoint:
         if readers is None or user not in readers:
             try:
                 readers = await source.readers(name).read()
-            except SourceSilentError as error:
+            except SourceUnavailableError as error:
                 _log.debug("events of %s: %s", name, error)
                 raise EventsUnavailableError("ZooKeeper does not answer: ask again") from error
         if readers is None or user not in readers:

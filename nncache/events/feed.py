@@ -22,7 +22,7 @@ from nncache.events.source import (
     Gone,
     Item,
     Modified,
-    SourceSilentError,
+    SourceUnavailableError,
     StateChange,
 )
 from nncache.proxy.clients.paced_work import PacedWork
@@ -48,7 +48,7 @@ class Feed:
         F1  `_kept` has every transaction after `_start` up to `end`, in order, of one chain.
         F2  `_kept` takes at most KEPT_BYTES.
         F3  Each change wakes all listeners, PER_ITERATION of them in each iteration of the loop.
-        F4  `_next` is the last result of `next_behind`, unless a frame was kept or dropped since.
+        F4  `_next` is the last result of `next_after`, unless a frame was kept or dropped since.
 
     Attributes:
         end: the position that the feed has reached; None: it has not started.
@@ -83,7 +83,7 @@ class Feed:
             return False
         return after.txid <= self.end.txid or after.chain is not None
 
-    def next_behind(self, after: After, modified_after: int = -1) -> Frame | None:
+    def next_after(self, after: After, modified_after: int = -1) -> Frame | None:
         """Return the next transactions after a covered position, `joined`; None: they have not arrived yet.
 
         If `modified_after` equals the position, a modification right after it is left out: it was sent already.
@@ -164,7 +164,7 @@ class Feed:
         while True:
             try:
                 self.readers = await look.read()
-            except SourceSilentError:  # no events arrive from ZooKeeper either
+            except SourceUnavailableError:  # no events arrive from ZooKeeper either
                 await asyncio.sleep(REREAD_S)
                 continue
             self._tell()

@@ -90,7 +90,7 @@ class Gone:
 Item: TypeAlias = Begun | StateChange | Modified | Gap | Away | Gone
 
 
-class SourceSilentError(Exception):
+class SourceUnavailableError(Exception):
     """ZooKeeper does not answer."""
 
 
@@ -101,7 +101,7 @@ class Readers(Protocol):
         """Return the users; None: there is no such filter.
 
         Raises:
-            SourceSilentError: ZooKeeper does not answer.
+            SourceUnavailableError: ZooKeeper does not answer.
         """
 
     async def changed(self, timeout_s: float) -> bool:

@@ -180,7 +180,7 @@ class EventStream:
             self._news.clear()
             if (end := self._why_end()) is not None:
                 return end
-            if await self._tell_away(feed.away):
+            if await self._report_outage(feed.away):
                 continue
             if feed.end is None:
                 await self._wait(HEARTBEAT_S)
@@ -190,7 +190,7 @@ class EventStream:
             elif not feed.covers(self._after):
                 if (end := await self._catch_up(self._after)) is not None:
                     return end
-            elif (frame := feed.next_behind(self._after, self._modified_after)) is not None:
+            elif (frame := feed.next_after(self._after, self._modified_after)) is not None:
                 await self._write_events(frame, After(frame.txid, feed.end.chain))
             else:
                 await self._wait(HEARTBEAT_S)
@@ -220,7 +220,7 @@ class EventStream:
             self._modified_after = frame.txid
         await asyncio.sleep(0)  # a write to a fast client does not yield to the event loop
 
-    async def _tell_away(self, reason: str) -> bool:
+    async def _report_outage(self, reason: str) -> bool:
         """Report the start of an outage, and its end, once each; return whether a message was written."""
         was, self._reported_away = self._reported_away, reason
         if reason and not was:
@@ -288,7 +288,7 @@ class EventStream:
         match item:
             case Begun(after):
                 self._after = after
-                await self._tell_away("")
+                await self._report_outage("")
             case StateChange(batches, through):
                 for frame in joined(frame_of(self._feed.name, batch) for batch in batches):
                     if (end := self._why_end()) is not None:
@@ -301,7 +301,7 @@ class EventStream:
                 await self._write(missing(self._feed.name, self._up_to_now(item)))
                 return StreamEnd.MISSING
             case Away(reason):
-                await self._tell_away(reason)
+                await self._report_outage(reason)
             case Gone():
                 return StreamEnd.NOT_PERMITTED
             case _:

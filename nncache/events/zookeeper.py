@@ -20,7 +20,7 @@ from nncache.events.source import (
     Gone,
     Item,
     Modified,
-    SourceSilentError,
+    SourceUnavailableError,
     StateChange,
 )
 from nncache.invalidation.channel.published_filters import parse_readers
@@ -150,7 +150,7 @@ class _Readers:
         """Return the filter's owner and its subscribers; None: there is no such filter, or it cannot be read.
 
         Raises:
-            SourceSilentError: ZooKeeper does not answer.
+            SourceUnavailableError: ZooKeeper does not answer.
         """
         source = self._source
         if not is_filter_name(self._name):
@@ -176,7 +176,7 @@ class _Readers:
             source.throttled.warn(f"filter {self._name}: its events cannot be served: {exc}")
             return None
         except CoordinationError as exc:
-            raise SourceSilentError(str(exc)) from exc
+            raise SourceUnavailableError(str(exc)) from exc
 
     async def changed(self, timeout_s: float) -> bool:
         """Return True as soon as the users may have changed, False after `timeout_s` seconds."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from nncache.federation.routing import namespace_of, namespace_of_head
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.connection import KnownHeads
-from nncache.proxy.clients.request import CallUnderWay, Handler, Request
+from nncache.proxy.clients.request import CallInFlight, Handler, Request
 from nncache.proxy.clients.response import RawResponse, error_reply
 from nncache.proxy.clients.server import Direct
 from nncache.proxy.errors import ClientError
@@ -116,7 +116,7 @@ class MountedCalls:
         """Number of internal errors since start, each logged (FailToNameNode)."""
         return sum(each.errors for each in self._direct.values())
 
-    def begin(self, request: Request) -> CallUnderWay | RawResponse | None:
+    def begin(self, request: Request) -> CallInFlight | RawResponse | None:
         """Answer a request of a namespace, or send its call; None: the handler answers it."""
         try:
             namespace = namespace_of(self._mounts, request.method, request.target)

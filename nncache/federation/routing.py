@@ -39,7 +39,7 @@ def namespace_of(mounts: MountTable, method: str, target: str) -> str:
         )
     namespace = _holder(mounts, call.path)
     if not call.is_read:
-        _see_write(mounts, call, call.path, namespace)
+        _check_write(mounts, call, call.path, namespace)
     return namespace
 
 
@@ -70,7 +70,7 @@ def _holder(mounts: MountTable, path: str) -> str:
     raise NotMountedError(f"File/Directory does not exist: {path}: no namespace is mounted there")
 
 
-def _see_write(mounts: MountTable, call: Call, path: str, namespace: str) -> None:
+def _check_write(mounts: MountTable, call: Call, path: str, namespace: str) -> None:
     """Check that a write stays within its namespace, and does not change a mount point."""
     if not call.is_certain:
         raise ClientError(

@@ -9,7 +9,7 @@ from nncache.hadoop.credentials import COOKIE_NAME
 from nncache.proxy.messages import Header, Headers
 
 CHALLENGE: Final[Header] = (b"WWW-Authenticate", b"Negotiate")
-TAKEN_BACK: Final[Header] = (b"Set-Cookie", COOKIE_NAME + b"=; Path=/; HttpOnly")
+CLEAR_COOKIE: Final[Header] = (b"Set-Cookie", COOKIE_NAME + b"=; Path=/; HttpOnly")
 """Clears the cookie. A NameNode sends this field with its challenge, too."""
 
 WEBHDFS: Final = f"{PREFIX}/"

@@ -116,7 +116,7 @@ class ProxySettings:
         parse_endpoint("admin", self.admin)
         if self.tls_listen:
             parse_endpoint("tls_listen", self.tls_listen)
-        self._see_ports()
+        self._check_ports()
         for key in ("tls_certificate", "tls_key"):
             if bool(self.tls_listen) is not bool(getattr(self, key)):
                 wanted = (
@@ -141,7 +141,7 @@ class ProxySettings:
             if not value > 0:
                 raise SettingError(key, value, "must be more than 0 seconds")
 
-    def _see_ports(self) -> None:
+    def _check_ports(self) -> None:
         """Refuse two addresses that would share a port."""
         keys = ("listen", "admin", *(("tls_listen",) if self.tls_listen else ()))
         for first, second in combinations(keys, 2):

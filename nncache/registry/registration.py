@@ -1,6 +1,7 @@
 """Keeps a daemon registered while it serves.
 
-Its entry is permanent: it survives a crash, a restart replaces it, and a clean stop removes it before all else stops.
+Its entry is permanent: it survives a crash, a restart replaces it, and a clean stop removes it before all else stops,
+unless another daemon has replaced it.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
+from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.endpoint import ListenAddress
 from nncache.registry.addresses import place_of
 from nncache.registry.daemon_record import PLACE, RegisteredDaemon
@@ -77,8 +79,8 @@ class Registration:
         self._is_withdrawn = False
         self._is_registered = False  # at the last check
         self._failures = 0
-        self._has_bound = False  # an entry of ours, since start
-        self._rival: ServiceRecord | None = None  # the last record that replaced ours
+        self._version: int | None = None  # of the entry that this daemon bound; None before
+        self._rival: ServiceRecord | None = None  # that was last found in its place
         self._writing = asyncio.Lock()
 
     @property
@@ -126,7 +128,7 @@ class Registration:
             return
         try:
             async with asyncio.timeout(WITHDRAW_S), self._writing:
-                await registry.delete(path)
+                await registry.delete(path, version=self._version)
         except TimeoutError:
             _log.warning(
                 "left %s in the service registry: no answer from ZooKeeper in %g s", path, WITHDRAW_S
@@ -140,17 +142,17 @@ class Registration:
     async def _registered(self, session: Session) -> bool:
         registry = self._registry
         assert registry is not None, "while it runs"
-        daemon = await asyncio.to_thread(self._daemon)  # it may ask a name server for this host's name
+        daemon = await on_daemon_thread(self._daemon, "registry_host")  # may ask a name server
         self._path = daemon.path
         try:
             await session.wait_connected(self._zookeeper.zookeeper_session_timeout_s)
             async with self._writing:
                 found = await _found(registry, daemon.path)
-                if not self._is_withdrawn and found != daemon.record:
+                if not self._is_withdrawn and (found != daemon.record or self._version is None):
                     self._see_rival(daemon, found)
                     await registry.mknode(PLACE, create_parents=True)
                     await registry.bind(daemon.path, daemon.record, overwrite=True)
-                    self._has_bound = True
+                    self._version = (await registry.read(daemon.path)).status.version
                     _log.info("registered as %s", daemon.path)
         except (RegistryError, ConnectionLostError) as error:
             _log.warning("not registered as %s, trying again in %g s: %s", daemon.path, AGAIN_S, error)
@@ -158,8 +160,8 @@ class Registration:
         return True
 
     def _see_rival(self, daemon: RegisteredDaemon, found: ServiceRecord | None) -> None:
-        """Log that another daemon has replaced the entry, once for each of its records."""
-        if found is None or not self._has_bound or found == self._rival:
+        """Log that another daemon has replaced the entry, once for each record of it."""
+        if found is None or self._version is None or found == self._rival:
             return
         self._rival = found
         where = ", ".join(

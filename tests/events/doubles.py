@@ -16,7 +16,7 @@ from nncache.events.source import (
     Gone,
     Item,
     Modified,
-    SourceSilentError,
+    SourceUnavailableError,
     StateChange,
 )
 from nncache.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
@@ -158,7 +158,7 @@ class _Readers:
         self._log.rights_read += 1
         await asyncio.sleep(0.001)
         if self._log.is_silent:
-            raise SourceSilentError("silent")
+            raise SourceUnavailableError("silent")
         return None if self._log.subscribers is None else set(self._log.subscribers)
 
     async def changed(self, timeout_s: float) -> bool:

@@ -45,8 +45,8 @@ async def test_what_is_kept_is_bounded() -> None:
         assert oldest > 11
         assert feed.covers(After(oldest - 1))
         assert not feed.covers(After(oldest - 2))
-        assert feed.next_behind(After(oldest - 1)) is frames[0]
-        assert feed.next_behind(After(30)) is None
+        assert feed.next_after(After(oldest - 1)) is frames[0]
+        assert feed.next_after(After(30)) is None
         log.publish(31, events=20_000)
         await until(lambda: feed.end == After(31, "c1"))
         assert not feed.covers(After(30)), "one that is too large by itself is not kept either"
@@ -153,16 +153,16 @@ async def test_what_is_joined_for_one_stream_is_so_for_all() -> None:
         for txid in (11, 12):
             log.publish(txid)
             await until(partial(_is_at, feed, txid))
-        both = feed.next_behind(After(10))
+        both = feed.next_after(After(10))
         assert both is not None
         assert (both.txid, both.events) == (12, 2)
-        assert feed.next_behind(After(10)) is both
-        later = feed.next_behind(After(11))
+        assert feed.next_after(After(10)) is both
+        later = feed.next_after(After(11))
         assert later is not None
         assert (later.txid, later.events) == (12, 1)
         log.publish(13)
         await until(partial(_is_at, feed, 13))
-        more = feed.next_behind(After(11))
+        more = feed.next_after(After(11))
         assert more is not None
         assert (more.txid, more.events) == (13, 2)
         running.cancel()

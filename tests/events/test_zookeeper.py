@@ -10,7 +10,7 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Znode
 from nncache.events import source as items
 from nncache.events.feed import Feed
-from nncache.events.source import After, Away, Begun, Gap, Gone, SourceSilentError, StateChange
+from nncache.events.source import After, Away, Begun, Gap, Gone, SourceUnavailableError, StateChange
 from nncache.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
 from nncache.events.zookeeper import REMEMBERED_S, ZooKeeperEvents
 from nncache.hadoop.events import EventBatch, Unlink
@@ -163,7 +163,7 @@ def test_a_zookeeper_that_is_silent() -> None:
         await asyncio.sleep(REMEMBERED_S)
         fake_cluster.server.disconnect()
         began = clock()
-        with pytest.raises(SourceSilentError):
+        with pytest.raises(SourceUnavailableError):
             await readers.read()
         assert clock() - began >= SETTINGS.zookeeper_session_timeout_s
         fake_cluster.server.connect()

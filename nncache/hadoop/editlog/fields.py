@@ -35,12 +35,10 @@ MODE: Final = "H"
 
 _U16: Final = struct.Struct(">H")
 _I32: Final = struct.Struct(">i")
-_I64: Final = struct.Struct(">q")
 _BLOCK: Final = struct.Struct(">qqq")
 
 _MAX_BYTE: Final = 127
-_LEAST_ONE_BYTE: Final = -112  # a smaller first byte holds the sign and the number of bytes that follow
-_LEAST_OF_POSITIVE: Final = -120
+_NO_BYTES: Final = 0x90  # a lone byte from here on is a negative number
 
 # In the order of their numbers in AclEditLogUtil of FSEditLogOp.
 _ACL_SCOPES: Final = tuple(AclScope)
@@ -77,7 +75,7 @@ def text(body: bytes, at: int) -> tuple[tuple[str], int]:
     """Read a length as a variable-length number, and UTF-8 (org.apache.hadoop.io.Text)."""
     length = body[at]
     if length > _MAX_BYTE:  # rare
-        length, at = _variable_length(body, at)
+        length, at = _long_length(body, at)
     else:
         at += 1
     end = at + length
@@ -91,19 +89,9 @@ def blocks(body: bytes, at: int) -> tuple[tuple[tuple[Block, ...]], int]:
     return (tuple(_BLOCK.iter_unpack(body[at:end])),), end
 
 
-def compact_blocks(body: bytes, at: int) -> tuple[tuple[tuple[Block, ...]], int]:
-    """Read blocks, each as the difference from the one before (FSImageSerialization.readCompactBlockArray)."""
-    count, at = _variable_length(body, at)
-    found = []
-    length = stamp = 0
-    for _ in range(count):
-        (number,) = _I64.unpack_from(body, at)
-        more, at = _variable(body, at + _I64.size)
-        newer, at = _variable(body, at)
-        length += more
-        stamp += newer
-        found.append((number, length, stamp))
-    return (tuple(found),), at
+def rest(body: bytes, _at: int) -> tuple[tuple[()], int]:
+    """Skip the rest of the body: each edit repeats all blocks of its file, which takes long to read for a large one."""
+    return (), len(body)
 
 
 def strings(body: bytes, at: int) -> tuple[tuple[tuple[str, ...]], int]:
@@ -113,17 +101,6 @@ def strings(body: bytes, at: int) -> tuple[tuple[tuple[str, ...]], int]:
     for _ in range(count):
         (each,), at = string(body, at)
         found.append(each)
-    return (tuple(found),), at
-
-
-def string_pairs(body: bytes, at: int) -> tuple[tuple[tuple[tuple[str, str], ...]], int]:
-    """Read a count of four bytes, and that number of pairs of a key and a value."""
-    count, at = _count(body, at)
-    found = []
-    for _ in range(count):
-        (key,), at = string(body, at)
-        (value,), at = string(body, at)
-        found.append((key, value))
     return (tuple(found),), at
 
 
@@ -179,35 +156,6 @@ def path_and_acl(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
     return (message.src.decode(), decode_acl(message.entries)), end
 
 
-def optional(*types: FieldType) -> Reader:
-    """Return a reader of four bytes of flags, then of a field for each flag, the lowest first; None if it is unset."""
-    readers = tuple(each if callable(each) else _fixed(each) for each in types)
-
-    def read(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
-        (flags,) = _I32.unpack_from(body, at)
-        if flags >> len(readers):
-            raise ValueError("a flag is not known")
-        at += _I32.size
-        found: list[Any] = []
-        for bit, reader in enumerate(readers):
-            value: tuple[Any, ...] = (None,)
-            if flags >> bit & 1:
-                value, at = reader(body, at)
-            found += value
-        return tuple(found), at
-
-    return read
-
-
-def _fixed(code: str) -> Reader:
-    packed = struct.Struct(f">{code}")
-
-    def read(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
-        return packed.unpack_from(body, at), at + packed.size
-
-    return read
-
-
 def _count(body: bytes, at: int) -> tuple[int, int]:
     (count,) = _I32.unpack_from(body, at)
     if count < 0:
@@ -215,22 +163,10 @@ def _count(body: bytes, at: int) -> tuple[int, int]:
     return count, at + _I32.size
 
 
-def _variable_length(body: bytes, at: int) -> tuple[int, int]:
-    length, at = _variable(body, at)
-    if length < 0:
+def _long_length(body: bytes, at: int) -> tuple[int, int]:
+    """Read a length beyond `_MAX_BYTE` (WritableUtils.readVLong): the number of its bytes, 1 to 8, then the bytes."""
+    more = _NO_BYTES - body[at]
+    if not 1 <= more <= 8:  # noqa: PLR2004 - as said
         raise ValueError("a length is negative")
-    return length, at
-
-
-def _variable(body: bytes, at: int) -> tuple[int, int]:
-    """Read a variable-length number of 1 to 9 bytes (WritableUtils.readVLong)."""
-    first = body[at]
-    at += 1
-    if first > _MAX_BYTE:
-        first -= 1 << 8
-    if first >= _LEAST_ONE_BYTE:
-        return first, at
-    is_negative = first < _LEAST_OF_POSITIVE
-    end = at + (_LEAST_OF_POSITIVE if is_negative else _LEAST_ONE_BYTE) - first
-    number = int.from_bytes(body[at:end], "big")
-    return ~number if is_negative else number, end
+    end = at + 1 + more
+    return int.from_bytes(body[at + 1 : end], "big"), end

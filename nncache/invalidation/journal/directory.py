@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from nncache.hadoop.editlog.batches import batch_of
 from nncache.hadoop.editlog.local import LocalFrames, LogDirectory, PurgedSegmentError, read_version
@@ -28,6 +27,7 @@ from nncache.invalidation.namenodes import NameNodes, wait_active
 from nncache.invalidation.same_namespace import see_same_namespace
 from nncache.invalidation.settings import DIRECTORY
 from nncache.invalidation.stats import ChannelStats
+from nncache.net.daemon_thread import on_daemon_thread
 
 LOOK_INTERVAL_S: Final = 0.025
 """Interval of reads of the directory."""
@@ -82,7 +82,7 @@ class DirectoryEdits:
         self._directory = Path(directory)
         self._clock = clock
         self._away_s = away_s
-        self._disk = ThreadPoolExecutor(1, "edits_dir")  # a disk that hangs blocks no other thread pool
+        self._look: asyncio.Future[Any] | None = None  # the last disk access, which may hang
         self._tasks: asyncio.TaskGroup | None = None  # from the first run on
         self._run: _Run | None = None
 
@@ -139,7 +139,6 @@ class DirectoryEdits:
         tasks, self._tasks = self._tasks, None
         if tasks is not None:
             await tasks.__aexit__(None, None, None)
-        self._disk.shutdown(wait=False, cancel_futures=True)
 
     async def read(self) -> EditsRead:
         """Return new transactions, new coverage or both, as soon as there are any.
@@ -269,8 +268,11 @@ class DirectoryEdits:
             run.news.set()
 
     async def _on_disk(self, look: Callable[[], _T]) -> _T:
-        """Return the result of a read, made in the disk's thread; cancelling the caller does not stop the read."""
-        return await asyncio.get_running_loop().run_in_executor(self._disk, look)
+        """Return the result of a disk access. Accesses run one by one, so that a disk that hangs holds one thread."""
+        while self._look is not None and not self._look.done():
+            await asyncio.wait([self._look])
+        self._look = on_daemon_thread(look, "edits_dir")
+        return await asyncio.shield(self._look)
 
     def _take(self, run: _Run, found: LocalFrames) -> None:
         for frame in found.frames:

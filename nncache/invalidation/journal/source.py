@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from nncache.hadoop.editlog.batches import batch_of
-from nncache.hadoop.editlog.journalnode import CacheMissError, JournalNodeRpc
+from nncache.hadoop.editlog.journalnode import CacheMissError, JournaledEdits, JournalNodeRpc
 from nncache.hadoop.editlog.ops import decode_op
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.events import EventBatch
@@ -32,6 +32,12 @@ POLL_INTERVAL_S: Final = 0.025
 
 MAX_TRANSACTIONS: Final = 2000
 """Limit of one answer; an answer with this many is followed by the next request immediately."""
+
+FIRST_TRANSACTIONS: Final = 16
+"""Limit of the first answer, and of the first after an error: the size of transactions is unknown then."""
+
+ANSWER_BYTES: Final = 1 << 19
+"""Size limit of one answer, estimated from the last answer; one iteration of the event loop processes it."""
 
 MAX_WAITING: Final = 4 * MAX_TRANSACTIONS
 """Limit of transactions that wait to be returned; beyond it no JournalNode is polled."""
@@ -60,7 +66,8 @@ class _Node:
     same_over: tuple[int, tuple[int, str]] | None = None  # a connection, and the namespace found over it
     trouble: Exception | None = None  # why its answers do not count
     asked_at: float = -math.inf  # when the last request was sent to it
-    last_txid: int | None = None  # the last transaction in its answers
+    wanted: int = FIRST_TRANSACTIONS  # limit of the next answer
+    last_txid: int | None = None  # the last transaction in its answers in this run
     heard_at: float = -math.inf  # when the last answer that counts arrived, or a poll was skipped on purpose
 
 
@@ -313,6 +320,8 @@ class JournalEdits:
             await tasks.__aenter__()
             self._tasks = tasks
         self._run = run
+        for node in self._nodes:
+            node.last_txid = None
         run.tasks = [
             self._tasks.create_task(self._follow(run, node), name=f"read {node.address}")
             for node in self._nodes
@@ -410,9 +419,9 @@ class JournalEdits:
             node.address, self._clock(), EPOCH_INTERVAL_S
         ):
             connection = await self._ask_epoch(run, node)
-        sent_at, next_txid = self._clock(), quorum.next_txid
+        sent_at, next_txid, wanted = self._clock(), quorum.next_txid, node.wanted
         try:
-            edits = await rpc.edits(next_txid, MAX_TRANSACTIONS)
+            edits = await self._edits(node, next_txid)
         except CacheMissError:
             # If the position has moved, other JournalNodes have shown the transaction in between.
             missed = quorum.missed(node.address) if next_txid == quorum.next_txid else None
@@ -423,7 +432,7 @@ class JournalEdits:
         replied_at = self._clock()
         if rpc.connection_id != connection:
             raise ChannelUnavailableError(f"{node.address}: the connection changed under a call")
-        is_whole = len(edits.frames) < MAX_TRANSACTIONS
+        is_whole = len(edits.frames) < wanted
         found = quorum.answered(
             node.address,
             [Shown(edits.layout_version, frame) for frame in edits.frames],
@@ -437,8 +446,23 @@ class JournalEdits:
         self._counts.poll_s += replied_at - sent_at
         if edits.frames:
             node.last_txid = edits.frames[-1].txid
+            size = sum(len(frame.body) for frame in edits.frames)
+            fitting = ANSWER_BYTES * len(edits.frames) // max(1, size)
+            node.wanted = max(1, min(2 * wanted, fitting, MAX_TRANSACTIONS))
         self._take(run, found)
         return not is_whole and quorum.next_txid > next_txid  # else the answer would be the same again
+
+    async def _edits(self, node: _Node, next_txid: int) -> JournaledEdits:
+        """Return a JournalNode's transactions from this one on, and the one before if the node has not shown it.
+
+        Otherwise a JournalNode that always answers last is asked only for transactions to come, and never shows one.
+        """
+        if (node.last_txid or 0) < next_txid - 1:
+            try:
+                return await node.rpc.edits(next_txid - 1, node.wanted)
+            except CacheMissError:
+                node.last_txid = next_txid - 1  # Journal.getJournaledEdits: it has written that
+        return await node.rpc.edits(next_txid, node.wanted)
 
     async def _catch_up(self, run: _Run, missed: Discontinued) -> None:
         """Read from finalized segments what too few caches contain; end the run if no finalized segment contains it."""
@@ -501,7 +525,7 @@ class JournalEdits:
         self._counts.polls_failed += 1
         if str(exc) != str(node.trouble):
             _log.warning("answers of JournalNode %s do not count: %s", node.address, exc)
-        node.trouble = exc
+        node.trouble, node.wanted = exc, FIRST_TRANSACTIONS
 
     def _heed(self, run: _Run, discontinued: Discontinued | None) -> None:
         if discontinued is not None and run.end is None:

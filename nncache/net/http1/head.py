@@ -178,7 +178,7 @@ def read_head(head: bytes, *, max_bytes: int, max_fields: int) -> Head:
             block = _read_block(text)
         else:
             block.is_used = True
-        _see_version(block, minor)
+        _check_version(block, minor)
     except FieldError as error:
         raise HeadError(Fault.MALFORMED, str(error), method, target) from None
     keep_alive = (minor == 1 or block.keeps) and not block.closes
@@ -190,7 +190,7 @@ def _read_block(text: bytes) -> FieldBlock:
     lines = text[:-4].split(b"\r\n") if len(text) > len(b"\r\n") else []
     fields, values, names = read_fields(lines, _READ)
     length = length_of(values, 0)
-    _see_host(values)
+    _check_host(values)
     if b"upgrade" in values or len(values.get(b"host", ())) > 1:
         fields = _kept(fields)
     options = options_of(values)
@@ -270,14 +270,14 @@ def _kept(fields: list[Field]) -> list[Field]:
     return kept
 
 
-def _see_version(block: FieldBlock, minor: int) -> None:
+def _check_version(block: FieldBlock, minor: int) -> None:
     if minor == 0 and b"transfer-encoding" in block.names:
         raise FieldError("HTTP/1.0 knows no Transfer-Encoding (RFC 9112, section 6.1)")
     if minor == 1 and b"host" not in block.names:
         raise FieldError("no Host field")
 
 
-def _see_host(values: dict[bytes, list[bytes]]) -> None:
+def _check_host(values: dict[bytes, list[bytes]]) -> None:
     hosts = set(values.get(b"host", ()))
     if len(hosts) > 1:
         raise FieldError("several Host fields that differ")

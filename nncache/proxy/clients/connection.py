@@ -20,7 +20,7 @@ from nncache.net.balancers.balancers import Balancers
 from nncache.net.http1.head import Fault, Head, HeadBuffer, HeadError, is_one_head, read_head
 from nncache.net.http1.per_request_fields import value_in
 from nncache.proxy.clients.body import RequestBody
-from nncache.proxy.clients.request import CallUnderWay, HeldAnswer, Request
+from nncache.proxy.clients.request import CallInFlight, HeldAnswer, Request
 from nncache.proxy.clients.response import RawResponse, raw_error_reply, reset
 from nncache.proxy.errors import (
     ClientError,
@@ -138,7 +138,7 @@ class ClientConnection(asyncio.Protocol):
         self.on_lost: Callable[[], None] | None = None
         self._is_admitted = True
         self._is_new = True  # no request has been answered or forwarded yet
-        self._call: CallUnderWay | None = None
+        self._call: CallInFlight | None = None
         self._request: Request | None = None
         self._task: asyncio.Task[None] | None = None  # handles that request
         self._held: HeldAnswer | None = None
@@ -165,7 +165,7 @@ class ClientConnection(asyncio.Protocol):
         """Serve the client of this transport."""
         self.transport, self.holder, self.peer = transport, holder, peer
         self._used_at = self._loop.time()
-        self._owner.idle.begin(self._see_whether_idle, self._loop)
+        self._owner.idle.begin(self._check_idle, self._loop)
 
     def reject(self, transport: asyncio.Transport, holder: str, peer: str, *, may_stay: bool) -> None:
         """Refuse the client's first request; without `may_stay`, close the connection immediately."""
@@ -181,7 +181,7 @@ class ClientConnection(asyncio.Protocol):
         if self._is_ending:
             return
         if self._is_busy or self._incoming:
-            self._take_behind(data)
+            self._buffer_bytes(data)
         elif not self._is_admitted:
             most = self._limits.max_connections
             self._refuse(
@@ -218,7 +218,7 @@ class ClientConnection(asyncio.Protocol):
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - asyncio's port
         """End everything that belongs to the connection."""
         self.transport = None
-        self._owner.idle.end(self._see_whether_idle)
+        self._owner.idle.end(self._check_idle)
         self._owner.closed.end(self.end)
         for timer in (self._timer, self._head_timer):
             if timer is not None:
@@ -295,7 +295,7 @@ class ClientConnection(asyncio.Protocol):
             self._close()
         return True
 
-    def _take_behind(self, data: bytes) -> None:
+    def _buffer_bytes(self, data: bytes) -> None:
         """Take bytes of the current request's body, bytes after that request, or the rest of a head."""
         request = self._request
         if request is not None and request.body is not None and not request.body.is_over:
@@ -424,9 +424,9 @@ class ClientConnection(asyncio.Protocol):
                 request.begun.abandon()
             if self._request is request:
                 self._request = self._task = None
-        self._go_on_behind(goes_on=goes_on)
+        self._after_reply(goes_on=goes_on)
 
-    def _go_on_behind(self, *, goes_on: bool) -> None:
+    def _after_reply(self, *, goes_on: bool) -> None:
         """Serve the next request after a reply, or close the connection."""
         self._used_at = self._loop.time()
         if self.transport is None:
@@ -464,7 +464,7 @@ class ClientConnection(asyncio.Protocol):
         assert self.transport is not None
         self._call = None
         self.transport.write(response.text_for(request))
-        self._go_on_behind(goes_on=response.keep_alive)
+        self._after_reply(goes_on=response.keep_alive)
 
     def unfinished(self) -> None:
         """Leave the call in flight to the handler."""
@@ -521,7 +521,7 @@ class ClientConnection(asyncio.Protocol):
         assert self.transport is not None
         self._held = None
         self.transport.write(response.text(is_last=self._owner.is_draining))
-        self._go_on_behind(goes_on=response.keep_alive)
+        self._after_reply(goes_on=response.keep_alive)
 
     # ---- the end -----------------------------------------------------------------------------------------
 
@@ -590,12 +590,12 @@ class ClientConnection(asyncio.Protocol):
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _see_whether_idle(self) -> None:
+    def _check_idle(self) -> None:
         assert self.transport is not None
         is_idle = not (self._is_busy or self._incoming)
         idle_s = self._loop.time() - self._used_at if is_idle else 0.0
         if idle_s < self._limits.idle_timeout_s:
-            self._timer = self._loop.call_later(self._limits.idle_timeout_s - idle_s, self._see_whether_idle)
+            self._timer = self._loop.call_later(self._limits.idle_timeout_s - idle_s, self._check_idle)
         elif self.transport.get_write_buffer_size():
             self.transport.abort()  # the client has not read for that long
         else:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ARRIVALS_PER_ITERATION: Final = 32
 """Number of unknown requests started in one iteration; they take about five milliseconds."""
 
-LOOKS_PER_ITERATION: Final = 512
+CHECKS_PER_ITERATION: Final = 512
 """Number of waiting connections checked in one iteration; a request whose head is known by now costs little."""
 
 _log = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ class Arrivals:
 
     def _work_once(self) -> bool:
         self._let_in = looks = 0
-        while self._waiting and self._let_in < ARRIVALS_PER_ITERATION and looks < LOOKS_PER_ITERATION:
+        while self._waiting and self._let_in < ARRIVALS_PER_ITERATION and looks < CHECKS_PER_ITERATION:
             looks += 1
             newcomer = self._take_next()
             if newcomer.has_closed():
@@ -129,7 +129,7 @@ class Arrivals:
             self._closed
             and not self._waiting
             and self._let_in < ARRIVALS_PER_ITERATION
-            and looks < LOOKS_PER_ITERATION
+            and looks < CHECKS_PER_ITERATION
         ):
             looks += 1
             self._let_in += _go_on(self._closed.popleft())

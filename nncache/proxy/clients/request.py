@@ -117,7 +117,7 @@ class Request:
         return ""
 
 
-class CallUnderWay(ABC):
+class CallInFlight(ABC):
     """A call in flight whose reply is passed to the connection of its request.
 
     Attributes:

@@ -18,7 +18,7 @@ from nncache.net.log_throttle import ThrottledLog
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.connection import ClientConnection, KnownHeads
 from nncache.proxy.clients.paced_work import Arrivals, PacedWork
-from nncache.proxy.clients.request import CallUnderWay, Handler, Request
+from nncache.proxy.clients.request import CallInFlight, Handler, Request
 from nncache.proxy.clients.response import RawResponse, error_reply, internal_error_reply, peer_of, reset
 from nncache.proxy.errors import ClientGoneError, ProxyError
 from nncache.proxy.limits import MAX_AWAITING_REFUSAL, LimitSettings
@@ -51,7 +51,7 @@ class Direct(Protocol):
     def errors(self) -> int:
         """Number of internal errors since start, each logged (FailToNameNode)."""
 
-    def begin(self, request: Request) -> CallUnderWay | RawResponse | None:
+    def begin(self, request: Request) -> CallInFlight | RawResponse | None:
         """Answer a GET without a body, or send its call; None: the handler answers it."""
 
 
@@ -268,7 +268,7 @@ class Server:
         if self._connections.in_use == 0:
             self._all_left.set()
 
-    def begin(self, request: Request) -> CallUnderWay | RawResponse | None:
+    def begin(self, request: Request) -> CallInFlight | RawResponse | None:
         """Answer a GET without a body, or send its call; None: the handler answers it."""
         if self._direct is None:
             return None

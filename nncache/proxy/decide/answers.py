@@ -9,7 +9,7 @@ from nncache.cache.entries import Hit
 from nncache.cache.replies import Reply
 from nncache.hadoop.calls import StatusRequest
 from nncache.net.http1.conditional import Conditions, etag_of
-from nncache.proxy.admission import CHALLENGE, TAKEN_BACK
+from nncache.proxy.admission import CHALLENGE, CLEAR_COOKIE
 from nncache.proxy.cache_status import (
     COLLAPSED,
     HIT,
@@ -26,10 +26,10 @@ from nncache.proxy.decide.issued_tokens import IssuedTokens
 from nncache.proxy.decide.ports import Clock
 from nncache.proxy.decide.reads import (
     Collapsed,
+    ForwardWithoutTrace,
     FromMemory,
     FromNameNode,
     NotAdmitted,
-    PassOn,
     ReadAnswer,
     Unanswered,
 )
@@ -180,8 +180,8 @@ class Answers:
             case NotAdmitted():
                 exchange.result = Result.REFUSED
                 error = UnauthenticatedError("Authentication required")
-                return error_reply(error, (CHALLENGE, TAKEN_BACK, NOT_ADMITTED))
-            case PassOn(why):
+                return error_reply(error, (CHALLENGE, CLEAR_COOKIE, NOT_ADMITTED))
+            case ForwardWithoutTrace(why):
                 raise AssertionError(f"a call that is passed through has no answer here: {why}")
             case _:
                 assert_never(waited.answer)

@@ -16,7 +16,7 @@ from nncache.hadoop.calls import is_webhdfs
 from nncache.hadoop.effects import changes_nothing
 from nncache.net.shares import holder_of
 from nncache.proxy.cache_status import ForwardReason, why_not_asked
-from nncache.proxy.clients.request import CallUnderWay, Request
+from nncache.proxy.clients.request import CallInFlight, Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.decide.flights import Flight
 from nncache.proxy.decide.ports import Clock
@@ -37,7 +37,7 @@ _LEFT_TO_THE_HANDLER: Final = frozenset({b"authorization", b"expect", b"if-none-
 reply, conditions, or a page of another origin."""
 
 
-class DirectCall(CallUnderWay, ReplyReader):
+class DirectCall(CallInFlight, ReplyReader):
     """A call in flight whose reply is passed to the connection of its request.
 
     Attributes:
@@ -83,7 +83,7 @@ class DirectCall(CallUnderWay, ReplyReader):
         self.request.connection.unfinished()
 
 
-class PassedOn(DirectCall):
+class ForwardedRead(DirectCall):
     """A read that is forwarded without a trace in the cache."""
 
     __slots__ = ("_why",)
@@ -234,7 +234,7 @@ class DirectCalls:
             if not changes_nothing(call):
                 return None
             record.operation = operation_name(call)
-            return self._sent(PassedOn(self, request, reading.head, record, why_not_asked(call)))
+            return self._sent(ForwardedRead(self, request, reading.head, record, why_not_asked(call)))
         assert reading.plain is not None
         record.operation = GETFILESTATUS
         decision = self._cache.lookup(
@@ -245,7 +245,7 @@ class DirectCalls:
                 return self._hit(request, reading, record, FromMemory(hit))
             case Forward(reason):
                 request.decision = decision
-                return self._sent(PassedOn(self, request, reading.head, record, reason))
+                return self._sent(ForwardedRead(self, request, reading.head, record, reason))
             case Fetch(ticket, reason):
                 asked = Asked(self.flights.begin(ticket, reading.plain, reading.credential), reason)
                 sent = self._sent(Fill(self, request, reading, record, asked))

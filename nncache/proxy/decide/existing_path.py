@@ -72,7 +72,7 @@ class PathProbe:
         """Return what exists before a one-step call is sent, as its caller sees it, within one query's timeout."""
         path = written_path(call)
         if call.op is not None and call.op.effect is Effect.MOVES:
-            return await self._survey_destination(call, user)
+            return await self._probe_destination(call, user)
         if call.op is None or call.op.two_step or not call.op.makes_ancestors:
             return UNTOUCHED
         if path is None or exceeds_limits(path):
@@ -136,7 +136,7 @@ class PathProbe:
             while True:
                 invalidations = watch.invalidations
                 try:
-                    existing = await self._look_twice(path, writer)
+                    existing = await self._ask_with_retry(path, writer)
                 except CallerRefusedError:
                     existing = ExistingPath(may_write=False)
                 if existing.can_be_made or watch.invalidations == invalidations:
@@ -144,7 +144,7 @@ class PathProbe:
         finally:
             watches.remove(watch)
 
-    async def _look_twice(self, path: str, writer: Writer) -> ExistingPath:
+    async def _ask_with_retry(self, path: str, writer: Writer) -> ExistingPath:
         try:
             return await self._look(path, writer)
         except CallerRefusedError:
@@ -207,7 +207,7 @@ class PathProbe:
         why = why_unanswered(error)
         self._throttled.warn(f"{what}: {why}; the call goes on: see the load and the log of the NameNode")
 
-    async def _survey_destination(self, call: Call, user: RpcUser | None) -> ExistingPath:
+    async def _probe_destination(self, call: Call, user: RpcUser | None) -> ExistingPath:
         """Return whether RENAME moves into a directory, if anything is cached there."""
         destination = destination_of(call)
         if destination is None or destination == ROOT or not self._cache.holds(destination):

@@ -32,8 +32,8 @@ from nncache.proxy.decide.ports import Admit, Clock, CoverageSignal, NameNodeQue
 from nncache.proxy.decide.reads import (
     Asked,
     Collapsed,
+    ForwardWithoutTrace,
     FromMemory,
-    PassOn,
     Read,
     ReadAnswer,
     Reads,
@@ -276,7 +276,7 @@ class FrontEnd:
                 return None
             exchange.started += waited.held_s  # the time of the wait does not count
         answer = waited.answer
-        if not isinstance(answer, PassOn):
+        if not isinstance(answer, ForwardWithoutTrace):
             try:
                 if conditions is None:
                     return self.answers.plain(request, exchange, reading, answer, is_secure=is_secure)
@@ -306,10 +306,10 @@ class FrontEnd:
         except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
             return self._note_error(read)
 
-    def _note_error(self, read: Read) -> PassOn:
+    def _note_error(self, read: Read) -> ForwardWithoutTrace:
         self._errors += 1
         _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
-        return PassOn(Bypass.CACHE_ERROR)
+        return ForwardWithoutTrace(Bypass.CACHE_ERROR)
 
     async def _pass_on(
         self,

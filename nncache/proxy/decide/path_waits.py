@@ -25,10 +25,10 @@ from nncache.proxy.decide.answers import Answers
 from nncache.proxy.decide.ports import Clock, Fetch
 from nncache.proxy.decide.reads import (
     Collapsed,
+    ForwardWithoutTrace,
     FromMemory,
     FromNameNode,
     NotAdmitted,
-    PassOn,
     Read,
     ReadAnswer,
     Reads,
@@ -101,7 +101,7 @@ class PathQuestions:
         why: ForwardReason = Bypass.CACHE_ERROR
         if how is not How.PAST_CACHE:
             answer = await self._reads.answer(read)
-            if how is How.AT_ONCE or not isinstance(answer, PassOn):
+            if how is How.AT_ONCE or not isinstance(answer, ForwardWithoutTrace):
                 return answer
             why = answer.why
         try:

@@ -59,7 +59,7 @@ class Unanswered:
 
 
 @dataclass(frozen=True, slots=True)
-class PassOn:
+class ForwardWithoutTrace:
     """The call must be forwarded without a trace: the cache decided so, or an internal error has occurred."""
 
     why: ForwardReason
@@ -70,7 +70,7 @@ class NotAdmitted:
     """The NameNode was not asked: the client's authentication has ended in the meantime."""
 
 
-ReadAnswer: TypeAlias = FromMemory | Collapsed | FromNameNode | Unanswered | PassOn | NotAdmitted
+ReadAnswer: TypeAlias = FromMemory | Collapsed | FromNameNode | Unanswered | ForwardWithoutTrace | NotAdmitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class Reads:
                 case Serve(hit):
                     return FromMemory(hit)
                 case Forward(reason):
-                    return PassOn(reason)
+                    return ForwardWithoutTrace(reason)
                 case Fetch(ticket, reason):
                     asked = Asked(
                         self._flights.launch(ticket, read.plain, read.head, read.credential), reason
@@ -181,7 +181,7 @@ class Reads:
                     assert_never(other)
         return await self._fetched(asked)
 
-    async def _fetched(self, asked: Asked) -> FromNameNode | Unanswered | PassOn:
+    async def _fetched(self, asked: Asked) -> FromNameNode | Unanswered | ForwardWithoutTrace:
         """Return the reply once the cache has taken it, or `join_wait_s` after its arrival.
 
         So `Cache-Status` can report whether the reply was cached, and the same client's next read finds
@@ -189,7 +189,7 @@ class Reads:
         """
         answer = await asked.flight.answer()
         if type(answer) is ProxyError:  # an internal error (FailToNameNode)
-            return PassOn(Bypass.CACHE_ERROR)
+            return ForwardWithoutTrace(Bypass.CACHE_ERROR)
         if isinstance(answer, ProxyError):
             return Unanswered(answer, asked.why)
         return from_namenode(asked, answer, await asked.flight.result(self._join_wait_s))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-LOOKS_PER_ITERATION: Final = 64
+CHECKS_PER_ITERATION: Final = 64
 """Number of waiters checked in one iteration of the event loop, which takes about three milliseconds."""
 
 QUESTION: Final = 8
@@ -160,7 +160,7 @@ class Waiter(Generic[_Q, _A]):
 
     Attributes:
         answered: callback that takes the answer; never raises.
-        let_look: callback for a waiter that must be checked: its client has left, or its wait is over.
+        on_check: callback for a waiter that must be checked: its client has left, or its wait is over.
         need: number of the group's rounds when it was queued; only a later round answers it; None: it is not queued.
         is_asking: whether its own question is in flight; it is not in `Group.kept` then.
         is_over: whether it takes the next answer, changed or not.
@@ -172,7 +172,7 @@ class Waiter(Generic[_Q, _A]):
     question: _Q
     conditions: Conditions
     terms: InitVar[Terms]
-    let_look: "Callable[[Waiter[_Q, _A]], None]"
+    on_check: "Callable[[Waiter[_Q, _A]], None]"
     answered: Callable[[Waited[_A]], None] = field(init=False)
     holder: str = field(init=False)
     kept_bytes: int = field(init=False)
@@ -202,13 +202,13 @@ class Waiter(Generic[_Q, _A]):
     def end(self) -> None:
         """Have the waiter answered soon: its time is over, or its client has half-closed and may still read."""
         self.is_over = True
-        self.let_look(self)
+        self.on_check(self)
 
     def abandon(self) -> None:
         """Drop the waiter: its client has disconnected."""
         self.is_gone = True
         if self.group.kept.pop(self, False) is None:
-            self.let_look(self)
+            self.on_check(self)
 
 
 @dataclass(slots=True, eq=False)
@@ -293,8 +293,8 @@ class Waits(Generic[_Q, _A]):
         self._shares = Shares(most)
         self._groups: dict[Hashable, Group[_Q, _A]] = {}
         self._of_credentials: dict[str, set[Group[_Q, _A]]] = {}
-        self._looks = PacedWork(self._serve, LOOKS_PER_ITERATION)  # groups with queued waiters
-        self._lapses = PacedWork(self._end_if_lapsed, LOOKS_PER_ITERATION)  # waiters that may have lapsed
+        self._checks = PacedWork(self._serve, CHECKS_PER_ITERATION)  # groups with queued waiters
+        self._lapsed = PacedWork(self._end_if_lapsed, CHECKS_PER_ITERATION)  # waiters that may have lapsed
         self._is_stopping = False
         self.is_open = tasks is not None
         self.kept_bytes = 0
@@ -321,7 +321,7 @@ class Waits(Generic[_Q, _A]):
         """Answer all held requests, since changes are not reported, and hold none until `resume`."""
         self.is_open = False
         for group in self._groups.values():
-            self._let_all_look(group)
+            self._queue_all(group)
 
     def stop(self) -> None:
         """Answer all held requests, and hold none from now on."""
@@ -330,16 +330,16 @@ class Waits(Generic[_Q, _A]):
 
     def key_retired(self) -> None:
         """Answer the held requests whose cookie was signed with a retired key."""
-        self._see_lapses(self._groups.values())
+        self._check_lapsed(self._groups.values())
 
     def token_ended(self, name: str) -> None:
         """Answer the held requests whose token is no longer believed."""
-        self._see_lapses(self._of_credentials.get(name, ()))
+        self._check_lapsed(self._of_credentials.get(name, ()))
 
-    def _see_lapses(self, groups: Iterable[Group[_Q, _A]]) -> None:
+    def _check_lapsed(self, groups: Iterable[Group[_Q, _A]]) -> None:
         for group in groups:
             for wait in group.kept:
-                self._lapses.add(wait)
+                self._lapsed.add(wait)
 
     async def answer(
         self,
@@ -384,14 +384,14 @@ class Waits(Generic[_Q, _A]):
             if group is not None:
                 group.members += 1
                 self.kept_bytes += terms.kept_bytes
-                return Waiter(group, question, conditions, terms, self._let_one_look)
+                return Waiter(group, question, conditions, terms, self._queue_one)
             self._shares.give_back(terms.holder)
         self.not_admitted += 1
         return None
 
     def _new_group(self, question: _Q, terms: Terms) -> Group[_Q, _A] | None:
         group: Group[_Q, _A] = Group(terms.key, terms.credential)
-        group.watch = self._questions.watch(question, partial(self._let_all_look, group))
+        group.watch = self._questions.watch(question, partial(self._queue_all, group))
         if group.watch is None:
             return None
         self._groups[terms.key] = group
@@ -458,7 +458,7 @@ class Waits(Generic[_Q, _A]):
         group.kept[wait] = None
         wait.was_held = True
         if group.invalidations != seen or not wait.is_admitted:  # a change during the question: ask again
-            self._let_one_look(wait)
+            self._queue_one(wait)
 
     def _waits_on(self, wait: Waiter[_Q, _A], answer: _A, seen: int) -> bool:
         """Whether to keep waiting: the client does not wait for this answer, and a change of it will be noticed."""
@@ -541,31 +541,31 @@ class Waits(Generic[_Q, _A]):
         """End a shared question, and schedule the checks of its waiters."""
         group.is_asking = False
         group.answer = answer, seen
-        self._looks.add(group)
+        self._checks.add(group)
 
     # -- checks --------------------------------------------------------------------------------------
 
-    def _let_one_look(self, wait: Waiter[_Q, _A]) -> None:
+    def _queue_one(self, wait: Waiter[_Q, _A]) -> None:
         """Queue a waiter for its check; count one that has left as abandoned."""
         if wait.is_asking:
             return  # it is checked when its question is answered
         group = wait.group
         if wait in group.kept:
             group.queue_up(wait)
-            self._let_look(group)
+            self._schedule(group)
         else:
             self.ended[WaitEnd.ABANDONED] += 1
             self._leave(wait)
 
-    def _let_all_look(self, group: Group[_Q, _A]) -> None:
+    def _queue_all(self, group: Group[_Q, _A]) -> None:
         for wait in group.kept:
             group.queue_up(wait)
-        self._let_look(group)
+        self._schedule(group)
 
-    def _let_look(self, group: Group[_Q, _A]) -> None:
+    def _schedule(self, group: Group[_Q, _A]) -> None:
         """Schedule checks of a group, unless its question is in flight or no waiter is queued."""
         if group.answer is not None or not (group.is_asking or group.first() is None):
-            self._looks.add(group)
+            self._checks.add(group)
 
     def _serve(self, group: Group[_Q, _A], most: int) -> int:
         """Check at most `most` waiters of a group, and send its next question; return the cost in checks."""
@@ -573,7 +573,7 @@ class Waits(Generic[_Q, _A]):
         while done < most and (answer := group.answer) is not None and (wait := group.pop_next()) is not None:
             done += 1
             try:
-                self._look(wait, *answer)
+                self._check_one(wait, *answer)
             except Exception:  # noqa: BLE001 - FailToNameNode: ask the NameNode, for it and for those left
                 self._note_error(wait.question)
                 group.answer = None
@@ -588,10 +588,10 @@ class Waits(Generic[_Q, _A]):
                 self._begin(group, first.question)
             else:
                 self._ask_apart(first)
-        self._let_look(group)
+        self._schedule(group)
         return done
 
-    def _look(self, wait: Waiter[_Q, _A], answer: _A, seen: int) -> None:
+    def _check_one(self, wait: Waiter[_Q, _A], answer: _A, seen: int) -> None:
         """Answer a held waiter with a shared answer, or keep it waiting."""
         group = wait.group
         if not wait.is_admitted:

@@ -120,7 +120,7 @@ class DirectExchange:
             whole = protocol.whole_reply(data)
         except ReplyError:
             return False  # the ordinary reader reports the error
-        if whole is None or len(whole[1]) > MAX_BYTES or not _is_smooth(whole[0]):
+        if whole is None or len(whole[1]) > MAX_BYTES or not _may_answer_directly(whole[0]):
             return False
         protocol.took(whole[0])
         self._end(connection, *whole)
@@ -132,7 +132,7 @@ class DirectExchange:
         assert connection is not None
         protocol = connection.protocol
         progress, head = protocol.progress(MAX_BYTES), protocol.next_head
-        if progress is Progress.OTHER or (head is not None and not _is_smooth(head)):
+        if progress is Progress.OTHER or (head is not None and not _may_answer_directly(head)):
             self._tell_unfinished()
         elif progress is Progress.WHOLE:
             self._end(connection, *protocol.take_whole())
@@ -197,6 +197,6 @@ class DirectExchange:
         return connection
 
 
-def _is_smooth(head: ReplyHead) -> bool:
+def _may_answer_directly(head: ReplyHead) -> bool:
     """Whether a reply may be forwarded by a callback: it is JSON, and no 403, which a standby may have sent."""
     return head.status != HTTPStatus.FORBIDDEN and head.is_json

@@ -6,7 +6,7 @@ from typing import cast
 
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.paced_work import ARRIVALS_PER_ITERATION as PER_ITERATION
-from nncache.proxy.clients.paced_work import LOOKS_PER_ITERATION, Arrivals
+from nncache.proxy.clients.paced_work import CHECKS_PER_ITERATION, Arrivals
 
 
 @dataclass
@@ -78,12 +78,12 @@ async def test_a_crowd_of_one_address_holds_no_other_up() -> None:
 async def test_those_who_cost_little_by_then_take_no_place() -> None:
     """But a turn looks at so many only."""
     arrivals, row = Arrivals(), _Row()
-    for number in range(LOOKS_PER_ITERATION + 5):
+    for number in range(CHECKS_PER_ITERATION + 5):
         arrivals.add(row.newcomer(number, is_costly=False))
     await asyncio.sleep(0)
-    assert len(row.gone_on) == LOOKS_PER_ITERATION
+    assert len(row.gone_on) == CHECKS_PER_ITERATION
     await asyncio.sleep(0)
-    assert len(row.gone_on) == LOOKS_PER_ITERATION + 5
+    assert len(row.gone_on) == CHECKS_PER_ITERATION + 5
     await asyncio.sleep(0)
     assert arrivals.may_enter()
 

@@ -11,7 +11,7 @@ import pytest
 from nncache.cache.watches import Watch
 from nncache.hadoop.change import Appeared
 from nncache.proxy.decide.path_waits import HeldRequest, PathQuestions, PathWaiter
-from nncache.proxy.decide.waits import LOOKS_PER_ITERATION, Group, WaitEnd, Waiter
+from nncache.proxy.decide.waits import CHECKS_PER_ITERATION, Group, WaitEnd, Waiter
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
 from tests.patience import HANG_S
 from tests.proxy.decide.test_waiting import held, until
@@ -324,7 +324,7 @@ async def test_a_held_request_is_counted_once_and_timed_by_its_work() -> None:
 
 async def test_a_crowd_is_answered_a_part_in_each_iteration() -> None:
     """Who waits for one path holds the loop for no longer than who waits for many."""
-    crowd = 3 * LOOKS_PER_ITERATION
+    crowd = 3 * CHECKS_PER_ITERATION
     async with fixture() as s:
         waiting = [s.tasks.create_task(s.status("/w/new", WAITS)) for _ in range(crowd)]
         await held(s, crowd)
@@ -333,14 +333,14 @@ async def test_a_crowd_is_answered_a_part_in_each_iteration() -> None:
         while left[-1]:
             await let_tasks_run(1)
             left.append(s.front_end.waits.waiting)
-        assert max(before - after for before, after in pairwise(left)) <= LOOKS_PER_ITERATION
+        assert max(before - after for before, after in pairwise(left)) <= CHECKS_PER_ITERATION
         assert {reply.status for reply in await asyncio.gather(*waiting)} == {200}
         assert len(s.namenode.fetched) == 2
 
 
 async def test_bounded_a_crowd_gets_no_stale_answer() -> None:
     """The gate closes in the middle of it: the NameNode is asked for the others."""
-    crowd = 2 * LOOKS_PER_ITERATION
+    crowd = 2 * CHECKS_PER_ITERATION
     async with fixture() as s:
         waiting = [s.tasks.create_task(s.status("/w/f", WAITS, "If-None-Match: *")) for _ in range(crowd)]
         await held(s, crowd)
