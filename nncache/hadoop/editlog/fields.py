@@ -1,8 +1,8 @@
-"""Read the types of fields that bodies of transactions are made of.
+"""Reads the field types in the bodies of transactions.
 
 Sans-I/O. Source: FSImageSerialization, FSEditLogOp and WritableUtils of Hadoop 2.10.2 to 3.5.0. A reader takes the body
-and an offset, and returns its values and where the next field begins. Each raises some of `UNREADABLE` where there is
-no such field. It may return an offset behind the end of the body: then the body ended within the field.
+and an offset, and returns the values and the offset of the next field. It raises one of `UNREADABLE` if the field is
+malformed. If the body ends within the field, the reader may instead return an offset after the end of the body.
 """
 
 import struct
@@ -38,9 +38,9 @@ _I32: Final = struct.Struct(">i")
 _BLOCK: Final = struct.Struct(">qqq")
 
 _MAX_BYTE: Final = 127
-_NO_BYTES: Final = 0x90  # from it on a lone byte is a negative number
+_NO_BYTES: Final = 0x90  # a lone byte from here on is a negative number
 
-# By their numbers in AclEditLogUtil of FSEditLogOp.
+# In the order of their numbers in AclEditLogUtil of FSEditLogOp.
 _ACL_SCOPES: Final = tuple(AclScope)
 _ACL_KINDS: Final = tuple(AclKind)
 _ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
@@ -51,9 +51,9 @@ _ACL_UNUSED: Final = 1 << 7
 
 
 def string(body: bytes, at: int) -> tuple[tuple[str], int]:
-    """Read a length of two bytes, and text as DeprecatedUTF8 writes it: UTF-8 for most, else CESU-8.
+    """Read a length of two bytes, and text in the encoding of DeprecatedUTF8: UTF-8 for most text, else CESU-8.
 
-    A character beyond U+FFFF is two surrogates of three bytes each, and NUL is C0 80.
+    CESU-8 encodes a character beyond U+FFFF as two surrogates of three bytes each, and NUL as C0 80.
     """
     start = at + 2
     end = start + (body[at] << 8 | body[at + 1])
@@ -66,15 +66,15 @@ def string(body: bytes, at: int) -> tuple[tuple[str], int]:
 
 
 def octets(body: bytes, at: int) -> tuple[tuple[bytes], int]:
-    """Read a length of two bytes, and as many bytes."""
+    """Read a length of two bytes, and that number of bytes."""
     end = at + 2 + _U16.unpack_from(body, at)[0]
     return (body[at + 2 : end],), end
 
 
 def text(body: bytes, at: int) -> tuple[tuple[str], int]:
-    """Read a length as a variable number, and UTF-8 (org.apache.hadoop.io.Text)."""
+    """Read a length as a variable-length number, and UTF-8 (org.apache.hadoop.io.Text)."""
     length = body[at]
-    if length > _MAX_BYTE:  # hardly ever
+    if length > _MAX_BYTE:  # rare
         length, at = _long_length(body, at)
     else:
         at += 1
@@ -83,19 +83,19 @@ def text(body: bytes, at: int) -> tuple[tuple[str], int]:
 
 
 def blocks(body: bytes, at: int) -> tuple[tuple[tuple[Block, ...]], int]:
-    """Read blocks, each in full (ArrayWritable of Block)."""
+    """Read uncompressed blocks (ArrayWritable of Block)."""
     count, at = _count(body, at)
     end = at + count * _BLOCK.size
     return (tuple(_BLOCK.iter_unpack(body[at:end])),), end
 
 
 def rest(body: bytes, _at: int) -> tuple[tuple[()], int]:
-    """Leave out all that follows: the blocks of a large file, of which each edit has all, take long to read."""
+    """Skip the rest of the body: each edit repeats all blocks of its file, which takes long to read for a large one."""
     return (), len(body)
 
 
 def strings(body: bytes, at: int) -> tuple[tuple[tuple[str, ...]], int]:
-    """Read a count of four bytes, and as many strings."""
+    """Read a count of four bytes, and that number of strings."""
     count, at = _count(body, at)
     found = []
     for _ in range(count):
@@ -105,7 +105,7 @@ def strings(body: bytes, at: int) -> tuple[tuple[tuple[str, ...]], int]:
 
 
 def rename_options(body: bytes, at: int) -> tuple[tuple[bytes], int]:
-    """Read a count of four bytes, and as many options: 0 NONE, 1 OVERWRITE, 2 TO_TRASH."""
+    """Read a count of four bytes, and that number of options: 0 NONE, 1 OVERWRITE, 2 TO_TRASH."""
     count, at = _count(body, at)
     end = at + count
     return (body[at:end],), end
@@ -164,7 +164,7 @@ def _count(body: bytes, at: int) -> tuple[int, int]:
 
 
 def _long_length(body: bytes, at: int) -> tuple[int, int]:
-    """Read a length beyond `_MAX_BYTE` (WritableUtils.readVLong): how many bytes follow, 1 to 8, and these."""
+    """Read a length beyond `_MAX_BYTE` (WritableUtils.readVLong): the number of its bytes, 1 to 8, then the bytes."""
     more = _NO_BYTES - body[at]
     if not 1 <= more <= 8:  # noqa: PLR2004 - as said
         raise ValueError("a length is negative")

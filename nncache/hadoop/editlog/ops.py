@@ -1,4 +1,4 @@
-"""Decode transactions of the edit log: which operation, with which fields.
+"""Decodes transactions of the edit log into operations and their fields.
 
 Sans-I/O. Source: FSEditLogOpCodes, FSEditLogOp and NameNodeLayoutVersion of Hadoop 2.10.2 to 3.5.0. Layout versions are
 negative: -63 is Hadoop 2.7 to 2.10, -64 is 3.0 and 3.1, -65 is 3.2, -66 is 3.3, -67 is 3.4 and 3.5.
@@ -40,7 +40,7 @@ NEWEST_LAYOUT: Final = -67
 
 
 class OpCode(IntEnum):
-    """FSEditLogOpCodes, without the prefix OP_; 5 and 6 have been obsolete since before the oldest layout."""
+    """FSEditLogOpCodes, without the prefix OP_; 5 and 6 were obsolete before the oldest layout."""
 
     ADD = 0
     RENAME_OLD = 1
@@ -96,9 +96,9 @@ class OpCode(IntEnum):
 
 
 class Op(msgspec.Struct, frozen=True, gc=False):
-    """A transaction; `fields` have Hadoop's names in lower case, and are empty for those of `UNREAD`.
+    """A transaction. `fields` have Hadoop's names in lower case; they are empty for operations in `UNREAD`.
 
-    Fields can hold what a user must not see, such as encrypted keys in extended attributes: they are not shown.
+    Field values can be confidential, such as encrypted keys in extended attributes: `repr` omits them.
     """
 
     txid: int
@@ -106,19 +106,19 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     fields: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        """Show all but the values of fields."""
+        """Return the transaction without the values of its fields."""
         return f"Op(txid={self.txid}, {self.code.name}: {', '.join(self.fields)})"
 
 
 class UnknownOp(msgspec.Struct, frozen=True, gc=False):
-    """A transaction that cannot be decoded: nothing is known of what it changed."""
+    """A transaction that cannot be decoded: its changes are unknown."""
 
     txid: int
     reason: str
 
 
 def decode_op(frame: Frame, layout_version: int) -> Op | UnknownOp:
-    """Return a transaction of a segment that has this layout version. Raises nothing, whatever the bytes are."""
+    """Return a decoded transaction of a segment with this layout version. Never raises, whatever the bytes are."""
     plans = _PLANS.get(layout_version)
     if plans is None:
         return UnknownOp(
@@ -158,7 +158,7 @@ def decode_op(frame: Frame, layout_version: int) -> Op | UnknownOp:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """Fields of one type that follow each other; one name for each value that is read."""
+    """Consecutive fields of one type, with one name for each value."""
 
     type: FieldType
     names: tuple[str, ...]
@@ -211,16 +211,16 @@ _FIELDS: Final[dict[OpCode, tuple[_Field, ...]]] = {
         _INODE_ID,
         _PATH,
         _TIMESTAMP,
-        _field(LONG, "atime"),  # always the same as the timestamp
+        _field(LONG, "atime"),  # always equals the timestamp
         *_PERMISSIONS,
         _field(acl, "acl"),
         _field(xattrs, "xattrs"),
     ),
     OpCode.SET_REPLICATION: (_PATH, _field(SHORT, "replication")),
     OpCode.SET_PERMISSIONS: (_PATH, _field(MODE, "mode")),
-    OpCode.SET_OWNER: (_PATH, _field(string, "owner"), _field(string, "group")),  # "" = not changed
+    OpCode.SET_OWNER: (_PATH, _field(string, "owner"), _field(string, "group")),  # "": unchanged
     OpCode.CLOSE: _FILE,
-    OpCode.TIMES: (_PATH, _field(LONG, "mtime"), _field(LONG, "atime")),  # -1 = not changed
+    OpCode.TIMES: (_PATH, _field(LONG, "mtime"), _field(LONG, "atime")),  # -1: unchanged
     OpCode.RENAME: (
         _field(string, "src"),
         _field(string, "dst"),
@@ -260,19 +260,17 @@ _FIELDS: Final[dict[OpCode, tuple[_Field, ...]]] = {
 }
 
 UNREAD: Final = frozenset(OpCode) - _FIELDS.keys()
-"""What changes nothing that a status shows. The bodies, some of which hold tokens and secret keys, are not read."""
+"""Operations that change nothing a status shows. Their bodies, some with tokens and secret keys, are not read."""
 
 _SINCE: Final = {
     OpCode.TRUNCATE: _TRUNCATE,
     OpCode.APPEND: _APPEND,
 }
-"""The first layout that has an operation, where that is not the oldest."""
+"""The first layout with an operation, if it is not the oldest layout."""
 
-# -- the table as it is carried out ---------------------------------------------------------------------------
+# -- the table as it is executed ------------------------------------------------------------------------------
 
-_Step: TypeAlias = tuple[
-    Any, int, Any
-]  # unpack and size of numbers that follow each other; or None, 0, a reader
+_Step: TypeAlias = tuple[Any, int, Any]  # unpack and size of consecutive numbers; or None, 0, a reader
 _Plan: TypeAlias = tuple[OpCode, tuple[str, ...], tuple[_Step, ...]]
 
 
@@ -308,4 +306,4 @@ _PLANS: Final[dict[int, dict[int, _Plan]]] = {
     }
     for layout_version in range(NEWEST_LAYOUT, OLDEST_LAYOUT + 1)
 }
-"""By layout version and opcode."""
+"""The plans, by layout version and opcode."""
