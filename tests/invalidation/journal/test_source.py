@@ -135,7 +135,7 @@ async def test_large_transactions_come_a_few_at_a_time(fixture: Fixture) -> None
         sizes.append(sum(len(frame.body) for frame in reply.frames))
         return reply
 
-    node.edits = measured  # type: ignore[method-assign]
+    node.edits = measured  # type: ignore[method-assign] # it is a fake
     fixture.write(400, b"x" * 40_000)
     await fixture.source.start(20)
     assert len(await fixture.read_through(420)) == 400
@@ -157,7 +157,7 @@ async def test_one_that_always_answers_last_is_not_behind(fixture: Fixture, *, h
         await may_answer.wait()
         return reply
 
-    last.edits = late  # type: ignore[method-assign]
+    last.edits = late  # type: ignore[method-assign] # it is a fake
     await fixture.read_until(asked.is_set)
     fixture.write(5)
     if not has_cache:
