@@ -524,7 +524,7 @@ def test_the_daemons_do_not_need_the_test_bed(tmp_path: Path) -> None:
 
 
 def test_a_secret_in_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Variables are not settings. The error for a secret names the key of its file instead."""
+    """The error for a variable that would hold a secret names the key of its file instead."""
     monkeypatch.setenv("NNCACHE_ADMIN_TOKEN", "hidden")
     refused = CliRunner().invoke(nncache, ["proxy"])
     assert isinstance(refused.exception, ConfigurationError)

@@ -59,7 +59,7 @@ class RealServer:
         """Cut the relay; wait until the victim notices."""
         self._relay.cut()
         async with asyncio.timeout(LONG_S):
-            while self.victim.is_connected:  # noqa: ASYNC110 - without notification
+            while self.victim.is_connected:  # noqa: ASYNC110 - nothing notifies
                 await asyncio.sleep(0.01)
 
     async def restore(self) -> None:
@@ -77,7 +77,7 @@ class RealServer:
         self._server.wipe()
         await asyncio.to_thread(self._server.start_again)
         async with asyncio.timeout(LONG_S):
-            while {self.victim.session_id, self.other.session_id} & {0, *before}:  # noqa: ASYNC110 - without notification
+            while {self.victim.session_id, self.other.session_id} & {0, *before}:  # noqa: ASYNC110 - nothing notifies
                 await asyncio.sleep(0.01)
 
 
@@ -88,7 +88,7 @@ class Contract:
     """The common contract; a subclass has the fixture `simulation`, where ROOT exists and is empty."""
 
     async def test_a_short_cut_costs_the_connection_alone(self, simulation: Simulation) -> None:
-        """During it calls fail immediately. The session and its ephemeral znodes stay, and watches report a change."""
+        """In the cut, calls fail immediately. The session and its ephemeral znodes stay; watches report a change."""
         session_id, connection_id = simulation.victim.session_id, simulation.victim.connection_id
         await simulation.victim.commit([Create(f"{ROOT}/e", b"", ephemeral=True)])
         look = simulation.victim.watch(ROOT)

@@ -219,7 +219,7 @@ SECURED = Failure("A.AccessControlException", "SIMPLE", is_fatal=True, detail=pb
 def test_an_rpc_connection_leaves_no_cycle_on_uvloop(
     answer: Answer | None, *, is_compared: bool, kind: type
 ) -> None:
-    """While RPC is refused, each probe may open 64 connections, and a kept error holds its whole traceback.
+    """While RPC is refused, up to 64 would be frozen per pass of `tend_collector`: a kept error holds its traceback.
 
     All calls that share a connection attempt fail in the same way.
     """

@@ -78,7 +78,7 @@ STATUS = "op=GETFILESTATUS&user.name=joe"
 
 
 async def test_each_request_goes_to_the_namenode_of_its_namespace() -> None:
-    """This holds for cached and forwarded operations. A request outside all mount points reaches no NameNode."""
+    """This holds for GETFILESTATUS, LISTSTATUS and MKDIRS. A request outside all mount points reaches no NameNode."""
     async with fixture() as s:
         for _ in range(6):
             assert (await s.ask(f"/one/x?{STATUS}"))[0] == 200

@@ -38,7 +38,7 @@ DAEMONS = pytest.mark.parametrize(
 def test_the_token_is_read_once(
     module: str, run: Callable[[dict[str, str]], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A faulty file is a one-line error only then; the file may be missing or half written a moment later."""
+    """Only at that time is a faulty file a one-line error; it may be missing or half written a moment later."""
     file = tmp_path / "token"
     file.write_text("0123456789abcdef")
     file.chmod(0o400)

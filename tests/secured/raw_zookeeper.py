@@ -42,7 +42,7 @@ class _ByTicket(Mechanism):  # type: ignore[misc] # pure-sasl ships no types
         return answer
 
     def dispose(self) -> None:
-        """Hold no state to drop."""
+        """Do nothing: there is no state to drop."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A hit before a change is correct after it, whoever makes the change and by whatever way."""
+"""A hit before a change is correct after it, whoever makes the change, through the proxy or not."""
 
 import time
 

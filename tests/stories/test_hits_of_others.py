@@ -214,7 +214,7 @@ def _hits(proxied_cluster: ProxiedCluster, top: str) -> list[str]:
 
 
 def test_an_upload_into_a_private_directory_costs_others_nothing(homes: tuple[ProxiedCluster, str]) -> None:
-    """The service may not read the path, so the caller's identity is used; also for missing ancestors."""
+    """The service may not read the path, so the caller's identity is used, also below missing ancestors."""
     proxied_cluster, top = homes
     for path in (f"{top}/bob/x", f"{top}/bob/new/deep/x", f"{top}/bob/workflow/y"):
         paths = _hits(proxied_cluster, top)

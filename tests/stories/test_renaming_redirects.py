@@ -113,7 +113,7 @@ def test_own_writes_both_forms_are_right(place: tuple[ProxiedCluster, str], op: 
 
 
 def test_finished_uploads_of_rewritten_names_cost_no_hits(place: tuple[ProxiedCluster, str]) -> None:
-    """HitsKept: each window ends with its CLOSE. A window on a path that is not written would stay open."""
+    """HitsKept: each window ends with its CLOSE. One on a path that is not written would stay and use up the share."""
     proxied_cluster, top = place
     home = f"{top}/{uuid.uuid4().hex[:8]}"
     proxied_cluster.mkdirs(home, "alice", "777")

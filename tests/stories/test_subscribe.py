@@ -39,7 +39,7 @@ def events(
 def test_a_blocking_program_resumes_and_sees_a_gap(
     service: Service, cluster: Cluster, hdfs_directory: str
 ) -> None:
-    """Each transaction comes once and in order, from the start of the block. A gap raises; then events continue."""
+    """Each transaction comes once, in order, from the block's start. A gap is an exception; then events continue."""
     with events(service) as following:
         for name in ("b", "c", "d"):
             make_directory(cluster, f"{hdfs_directory}/{name}")
