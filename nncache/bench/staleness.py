@@ -132,9 +132,7 @@ def _see_to(since: float, what: str) -> None:
 async def _fill(cluster: Cluster, transactions: int) -> None:
     """Begin a segment if nothing is wanted in it, else write so many transactions."""
     if not transactions:
-        result = await asyncio.to_thread(cluster.dfs_admin, "-rollEdits")
-        if result.returncode != 0:
-            raise TestbedError(f"the segment was not rolled: {result.stderr.strip()}")
+        await asyncio.to_thread(cluster.roll_edits)
         return
     async with changing(hdfs_of(cluster), cluster.superuser) as namenode:
         numbers = range(-(-transactions // DEPTH))

@@ -51,7 +51,7 @@ class Addresses:
             namenodes=namenodes,
             datanode_data=take(needed=data),
             datanode_ipc=take(needed=data),
-            datanode_http=take(spec.ports.datanode_http, needed=data and plain),
+            datanode_http=take(needed=data and plain),
             datanode_https=take(needed=data and encrypted),
             journalnodes=tuple(
                 ServerAddress(take(needed=plain), take(), take(needed=encrypted))

@@ -245,12 +245,9 @@ class Publisher(Daemon):
         """Return whether it has a page /ready."""
         return "ready" in readiness
 
-    def await_publishing(self, *, is_publishing: bool = True) -> None:
-        """Wait until it publishes or, with `is_publishing=False`, until it says that it does not."""
-        self.process.await_that(
-            lambda: self.readiness().get("ready") is is_publishing,
-            "does not publish" if is_publishing else "still publishes",
-        )
+    def await_publishing(self) -> None:
+        """Wait until it publishes."""
+        self.process.await_that(lambda: self.readiness().get("ready") is True, "does not publish")
 
 
 class Subscriber(Program):

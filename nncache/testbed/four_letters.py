@@ -6,6 +6,8 @@ They are answered on the client port, by a server that serves; zoo.cfg must allo
 import re
 import socket
 
+from nncache.net.addresses import split_address
+
 ALLOWED = ("srvr", "mntr", "cons", "wchs")
 """What zoo.cfg allows, for people at a terminal too: `echo mntr | nc 127.0.0.1 PORT`."""
 
@@ -21,9 +23,8 @@ def ask(address: str, word: str, *, timeout_s: float = 2.0) -> str:
     Raises:
         OSError: no answer.
     """
-    host, _, port = address.rpartition(":")
     answer = b""
-    with socket.create_connection((host, int(port)), timeout=timeout_s) as connection:
+    with socket.create_connection(split_address(address), timeout=timeout_s) as connection:
         connection.sendall(word.encode())
         while part := connection.recv(65_536):
             answer += part

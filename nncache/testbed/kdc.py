@@ -12,10 +12,10 @@ from nncache.testbed.errors import KerberosError
 from nncache.testbed.process import Lifeline, ServerProcess
 from nncache.testbed.programs import find_programs
 from nncache.testbed.spec import REALM
+from nncache.testbed.workplace import run
 
 PROGRAMS = ("kadmin.local", "kdb5_util", "kinit", "krb5kdc")
 _START_TIMEOUT_S = 30.0
-_COMMAND_TIMEOUT_S = 60.0
 _ODD = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -144,17 +144,9 @@ class Kdc:
 
     def _run(self, program: str, *arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
         try:
-            done = subprocess.run(
-                (self._programs[program], *arguments),
-                input=stdin,
-                capture_output=True,
-                text=True,
-                env=self._environ,
-                timeout=_COMMAND_TIMEOUT_S,
-                check=False,
-            )
+            done = run((self._programs[program], *arguments), environ=self._environ, stdin=stdin)
         except subprocess.TimeoutExpired as exc:
-            raise KerberosError(f"{program} did not end within {_COMMAND_TIMEOUT_S:.0f} s") from exc
+            raise KerberosError(f"{program} did not end within {exc.timeout:.0f} s") from exc
         if done.returncode != 0:
             raise KerberosError(f"{program} {' '.join(arguments)} failed: {done.stderr.strip()}")
         return done

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, Self
 
+from nncache.net.addresses import split_address
 from nncache.testbed.ports import PortLease
 
 _CALL_TIMEOUT_S = 10.0
@@ -35,11 +36,6 @@ async def _settle() -> None:
     """Let the loop finish what it has begun to accept or to close."""
     for _ in range(_ACCEPT_ITERATIONS):
         await asyncio.sleep(0)
-
-
-def _host_and_port(address: str) -> tuple[str, int]:
-    host, _, port = address.rpartition(":")
-    return host, int(port)
 
 
 class _Pair:
@@ -72,7 +68,7 @@ class Relay:
         `host` is an address of loopback.
         """
         self._host = host
-        self._upstreams = itertools.cycle(map(_host_and_port, upstream.split(",")))
+        self._upstreams = itertools.cycle(map(split_address, upstream.split(",")))
         self._ports = PortLease()
         self._port = self._ports.take(port)
         self._thread = threading.Thread(target=self._run, name=f"relay-{self._port}", daemon=True)
@@ -154,7 +150,7 @@ class Relay:
 
     def lead_to(self, upstream: str) -> None:
         """Reset all present connections and connect new ones to this server instead ("host:port")."""
-        self._upstreams = itertools.cycle([_host_and_port(upstream)])
+        self._upstreams = itertools.cycle([split_address(upstream)])
         self.reset_connections()
 
     def _call(self, work: Coroutine[Any, Any, None]) -> None:

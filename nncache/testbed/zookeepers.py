@@ -99,7 +99,6 @@ class ZooKeeperEnsemble(Running):
         *,
         hadoop_version: str = DEFAULT_HADOOP_VERSION,
         security: ZooKeeperSecurity = ZooKeeperSecurity(),  # noqa: B008 - a frozen value
-        kdc: Path = Path(),
         authority: Path = Path(),
         jvm: tuple[str, ...] = SMALL_JVM,
     ) -> None:
@@ -110,7 +109,7 @@ class ZooKeeperEnsemble(Running):
             common = _lines(peers, authority if security.tls else None)
             found = []
             for number in range(1, SIZE + 1):
-                client_ports = ClientPorts.leased(ports, security, kdc=kdc, authority=authority)
+                client_ports = ClientPorts.leased(ports, security, authority=authority)
                 server = ZooKeeper.in_workplace(
                     place, client_ports, jvm, name=f"zookeeper-{number}", ensemble=common
                 )

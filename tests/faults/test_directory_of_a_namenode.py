@@ -56,7 +56,7 @@ def test_changes_are_seen_over_segments_and_restarts(
     with proxied(cluster_of_one, *GLOBS, channel=channel, polling=polling) as on:
         reader = on.publisher or on.proxy
         see_changes(on, f"{channel.value}-first")
-        assert cluster_of_one.dfs_admin("-rollEdits").returncode == 0
+        cluster_of_one.roll_edits()
         see_changes(on, f"{channel.value}-rolled")
         assert reader.metrics()["nncache_channel_polls_total"] == 0
         namenode = cluster_of_one.namenodes[0]
@@ -81,7 +81,7 @@ def test_a_directory_that_grows_no_more_covers_nothing(
         see_changes(on, f"{source}-written")
         path = f"{TOP}/{source}-left"
         on.make_hit(path, "alice")
-        assert cluster_of_one.dfs_admin("-rollEdits").returncode == 0
+        cluster_of_one.roll_edits()
         on.do(Where.NAMENODE, "PUT", "MKDIRS", path)
         on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
         if source == "directory":

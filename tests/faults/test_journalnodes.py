@@ -63,7 +63,7 @@ def pair(started: Cluster) -> Cluster:
             started.transition_to_standby(1)
         started.transition_to_active(0)
     started.await_writable()
-    assert started.dfs_admin("-rollEdits").returncode == 0
+    started.roll_edits()
     return started
 
 
@@ -205,7 +205,7 @@ def write_over_restarts(cluster: Cluster, name: str) -> list[str]:
             made.append(f"{TOP}/{name}/d{number}-{each}")
             make_directory(cluster, made[-1])
         journalnode.process.start()
-        assert cluster.dfs_admin("-rollEdits").returncode == 0
+        cluster.roll_edits()
     return made
 
 
@@ -314,7 +314,7 @@ def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source:
 def restart(pair: Cluster, journalnode: Server) -> None:
     """Restart it and begin a segment, without which it takes no edits: of two like that the NameNode would end."""
     journalnode.process.restart()
-    assert pair.dfs_admin("-rollEdits").returncode == 0
+    pair.roll_edits()
 
 
 def test_the_check_says_what_is_amiss_with_each(pair: Cluster) -> None:

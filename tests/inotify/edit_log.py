@@ -30,8 +30,7 @@ def events_between(cluster: Cluster, first_txid: int, last_txid: int, below: str
         StartError: Hadoop's tools fail.
         ValueError: the log has a change there that no history makes.
     """
-    if (rolled := cluster.dfs_admin("-rollEdits")).returncode != 0:
-        raise StartError(f"dfsadmin -rollEdits: {rolled.stderr.strip()}")
+    cluster.roll_edits()
     found: list[Event] = []
     for segment in _segments(cluster, first_txid, last_txid):
         found += _read(cluster, segment, below)
