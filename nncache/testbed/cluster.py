@@ -317,7 +317,7 @@ class Cluster:
         address = self.addresses.zookeeper
         if not address:
             return None
-        return ZooKeeper.in_workplace(
+        return ZooKeeper(
             self._place,
             ClientPorts(
                 address=address,

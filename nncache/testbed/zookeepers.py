@@ -58,11 +58,8 @@ class ZooKeeperServer(ZooKeeper, Running):
         with ExitStack() as close:
             place, ports = close.enter_context(temporary_place("zookeeper", hadoop_version, start_timeout_s))
             client_ports = ClientPorts.leased(ports, security, kdc=kdc, authority=authority)
-            laid_out = ZooKeeper.in_workplace(place, client_ports, jvm, version=version)
+            super().__init__(place, client_ports, jvm, version=version)
             self._close = close.pop_all()
-        super().__init__(
-            laid_out.address, laid_out.process, laid_out.data, secure_address=laid_out.secure_address
-        )
 
     def start(self) -> None:
         """Start it and wait until it serves."""
@@ -110,9 +107,7 @@ class ZooKeeperEnsemble(Running):
             found = []
             for number in range(1, SIZE + 1):
                 client_ports = ClientPorts.leased(ports, security, authority=authority)
-                server = ZooKeeper.in_workplace(
-                    place, client_ports, jvm, name=f"zookeeper-{number}", ensemble=common
-                )
+                server = ZooKeeper(place, client_ports, jvm, name=f"zookeeper-{number}", ensemble=common)
                 server.data.mkdir()
                 (server.data / "myid").write_text(f"{number}\n", encoding="ascii")
                 found.append(server)

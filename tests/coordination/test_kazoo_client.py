@@ -174,14 +174,14 @@ async def test_a_bad_argument_costs_no_place(fixture: Fixture, client: Client) -
 
 async def test_to_retire_closes_the_session(fixture: Fixture) -> None:
     """The server has forgotten it when the client is closed; retiring it twice is once."""
-    sessions = fixture.server.sessions()
+    sessions = fixture.server.monitored("zk_global_sessions")
     client = fixture.start()
     await fixture.heard(Connected)
-    assert fixture.server.sessions() == sessions + 1
+    assert fixture.server.monitored("zk_global_sessions") == sessions + 1
     client.retire()
     client.retire()
     await client.wait_closed()
-    assert fixture.server.sessions() == sessions
+    assert fixture.server.monitored("zk_global_sessions") == sessions
     assert fixture.reported[-1] == Closed()
 
 

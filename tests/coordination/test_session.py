@@ -93,8 +93,8 @@ async def test_a_server_that_crashes_is_found_again(
     look = session.watch(path)
     await look.read()
     before = session.session_id
-    zookeeper_server.kill()
-    await asyncio.to_thread(zookeeper_server.start_again)
+    zookeeper_server.process.kill()
+    await asyncio.to_thread(zookeeper_server.process.start)
     assert await write_again(session, path) < AGAIN_S
     assert session.session_id == before == (await session.get(path)).owner_session
     assert await look.changed(0.0)
@@ -110,7 +110,7 @@ async def test_a_server_that_was_wiped_is_found_again(zookeeper_server: ZooKeepe
         await write_again(session, path)
         before = session.session_id
         zookeeper_server.wipe()
-        await asyncio.to_thread(zookeeper_server.start_again)
+        await asyncio.to_thread(zookeeper_server.process.start)
         assert await write_again(session, path) < AGAIN_S
         assert session.session_id != before
         assert session.stats().sessions_given_up == 1
@@ -124,10 +124,10 @@ async def test_ephemerals_of_a_session_given_up_go_at_once(
     async with connected(zookeeper_server.address, timeout_s) as session:
         before = session.session_id
         await session.commit([Create(path, b"", ephemeral=True)])
-        zookeeper_server.kill()
+        zookeeper_server.process.kill()
         await asyncio.sleep(timeout_s + 0.4)
         assert session.session_id == 0
-        await asyncio.to_thread(zookeeper_server.start_again)
+        await asyncio.to_thread(zookeeper_server.process.start)
         await session.wait_connected(LONG_S)
         assert session.session_id != before
         began = time.monotonic()
@@ -231,17 +231,17 @@ async def test_the_server_holds_one_watch_for_a_path(
 ) -> None:
     """However many look at it and however often, whether it is there or not, after changes and reconnects too."""
     await session.ensure(path)
-    before = zookeeper_server.watches()
+    before = zookeeper_server.monitored("zk_watch_count")
     looks = [session.watch(at) for at in (path, f"{path}/absent") for _ in range(3)]
     for number in range(4):
         for look in looks * 3:
             await look.read()
-        assert zookeeper_server.watches() == before + 2
+        assert zookeeper_server.monitored("zk_watch_count") == before + 2
         await session.commit([SetData(path, str(number).encode())])
     await expire(zookeeper_server.address, session)
     for look in looks * 3:
         await look.read()
-    assert zookeeper_server.watches() == before + 2
+    assert zookeeper_server.monitored("zk_watch_count") == before + 2
 
 
 async def test_reconnects_lose_no_change(
@@ -304,7 +304,7 @@ async def test_its_figures_say_what_it_did(
     assert (stats.is_connected, stats.connections >= 2, stats.sessions) == (True, True, 2)
     assert (stats.calls, stats.calls_failed, stats.writes, stats.writes_refused) == (5, 0, 1, 1)
     assert stats.sessions_given_up == 0
-    zookeeper_server.kill()
+    zookeeper_server.process.kill()
     try:
         async with asyncio.timeout(LONG_S):
             while session.is_connected:  # noqa: ASYNC110 - nobody tells
@@ -314,4 +314,4 @@ async def test_its_figures_say_what_it_did(
                 await call
         assert (session.stats().is_connected, session.stats().calls_failed) == (False, 2)
     finally:
-        await asyncio.to_thread(zookeeper_server.start_again)
+        await asyncio.to_thread(zookeeper_server.process.start)

@@ -194,7 +194,7 @@ async def test_a_session_survives_the_leader_of_an_ensemble_over_tls(
             before = zookeeper.session_id
             for _ in range(2):  # the client may have been with another server than the first leader
                 leader = ensemble.leader()
-                leader.kill()
+                leader.process.kill()
                 await until_so(lambda: not zookeeper.is_connected or bool(zookeeper.stats().connections))
                 async with asyncio.timeout(HANG_S):
                     while True:
@@ -204,7 +204,7 @@ async def test_a_session_survives_the_leader_of_an_ensemble_over_tls(
                             break
                         except ConnectionLostError:
                             await asyncio.sleep(0.05)
-                leader.start_again()
+                leader.process.start()
             assert zookeeper.session_id == before
             assert zookeeper.stats().sessions == 1
 

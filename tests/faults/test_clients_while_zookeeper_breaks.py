@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from nncache.testbed import Cluster, Relay
+from nncache.testbed.process import ServerProcess
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.faults.outage import survive
 from tests.real.proxied_cluster import ProxiedCluster
@@ -37,15 +38,15 @@ def proxied_cluster(cluster: Cluster, relay: Relay) -> Iterator[ProxiedCluster]:
         yield proxied_cluster
 
 
-@pytest.mark.parametrize("how", [ZooKeeperServer.stop, ZooKeeperServer.kill], ids=["stopped", "killed"])
+@pytest.mark.parametrize("how", [ServerProcess.stop, ServerProcess.kill], ids=["stopped", "killed"])
 def test_zookeeper_ends_and_is_started_again(
     proxied_cluster: ProxiedCluster,
     zookeeper: ZooKeeperServer,
     hdfs_directory: str,
-    how: Callable[[ZooKeeperServer], None],
+    how: Callable[[ServerProcess], None],
 ) -> None:
     """FailToNameNode, Bounded: the gate closes by time, and opens by itself once ZooKeeper is there again."""
-    survive(proxied_cluster, hdfs_directory, lambda: how(zookeeper), zookeeper.start_again)
+    survive(proxied_cluster, hdfs_directory, lambda: how(zookeeper.process), zookeeper.process.start)
 
 
 def test_zookeeper_is_wiped(
@@ -55,9 +56,9 @@ def test_zookeeper_is_wiped(
 
     def wiped() -> None:
         zookeeper.wipe()
-        zookeeper.start_again()
+        zookeeper.process.start()
 
-    survive(proxied_cluster, hdfs_directory, zookeeper.stop, wiped)
+    survive(proxied_cluster, hdfs_directory, zookeeper.process.stop, wiped)
 
 
 BREAKS = {"is cut off": Relay.cut, "is a black hole": Relay.black_hole, "hangs": Relay.hold}
@@ -98,7 +99,7 @@ def test_a_short_outage_costs_nothing(
     relay.reset_connections()
     proxied_cluster.settle()
     zookeeper.process.kill()
-    zookeeper.start_again()
+    zookeeper.process.start()
     proxied_cluster.mkdirs(f"{hdfs_directory}/elsewhere")
     proxied_cluster.settle()
     proxied_cluster.proxy.await_gate()

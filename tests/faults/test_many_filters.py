@@ -33,13 +33,13 @@ def test_a_thousand_filters_need_no_more_watches_than_one(
     with service.publisher() as publisher, service.proxy() as proxy:
         proxy.await_gate()
         proxy.process.await_that(lambda: proxy.metrics()["nncache_channel_filters"] == 1, "has not 1 filter")
-        with_one = (zookeeper.sessions(), zookeeper.watches())
+        with_one = (zookeeper.monitored("zk_global_sessions"), zookeeper.monitored("zk_watch_count"))
         publish(service, drafts)
         proxy.process.await_that(
             lambda: proxy.metrics()["nncache_channel_filters"] == MANY + 1, f"has not {MANY + 1} filters"
         )
         proxy.await_gate()
-        with_many = (zookeeper.sessions(), zookeeper.watches())
+        with_many = (zookeeper.monitored("zk_global_sessions"), zookeeper.monitored("zk_watch_count"))
         assert publisher.readiness()["ready"]
     assert with_one == with_many
     assert with_many[0] == 2  # the publisher's and the proxy's
