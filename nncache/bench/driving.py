@@ -12,7 +12,7 @@ from typing import Final
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from nncache.bench.bystander import Watched, observe
+from nncache.bench.bystander import observe
 from nncache.bench.changer import Order, Outcome, change
 from nncache.bench.judge.reduction import OTHERS_FILE
 from nncache.bench.namespace import BenchNamespace
@@ -23,9 +23,10 @@ from nncache.bench.servers.caches import nginx
 from nncache.bench.servers.counters import NameNodeAt, Sample, added, sample
 from nncache.bench.servers.nncache import AUDITING, audited, nncache
 from nncache.bench.servers.running import Running
-from nncache.bench.settings import Mode, RunSettings
+from nncache.bench.settings import RunSettings
 from nncache.bench.shared import tables
 from nncache.bench.shared.driver import apart, edits_of_journalnodes, next_of
+from nncache.bench.shared.figures import Mode
 from nncache.bench.shared.plan import Plan
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster
@@ -56,7 +57,7 @@ class Stand:
             namenode = self.cluster.namenodes[0]
             return NameNodeAt(namenode.http, self.cluster.superuser, namenode.process.pid, namenode.rpc)
         assert self.settings.elsewhere is not None
-        return NameNodeAt(self.settings.elsewhere.namenode, self.settings.elsewhere.superuser)
+        return self.settings.elsewhere.namenode
 
     @property
     def beside(self) -> dict[str, int]:
@@ -112,8 +113,7 @@ def run_mode(
     directory.mkdir(parents=True, exist_ok=True)
     order = Order(
         plan=stand.plan(mode),
-        namenode=stand.namenode.http,
-        superuser=stand.namenode.superuser,
+        namenode=stand.namenode,
         warm_up_s=settings.warm_up_s,
         duration_s=settings.duration_s,
         directory=directory,
@@ -132,13 +132,7 @@ def run_mode(
         has_failed = threading.Event()
         with ThreadPoolExecutor(2) as aside:
             counting = aside.submit(_count, stand, running, orders, has_failed)
-            watched = Watched(
-                namenode=stand.namenode,
-                path=orders.plan.root,
-                begins_s=orders.zero_s,
-                ends_s=orders.zero_s + orders.duration_s,
-            )
-            watching = aside.submit(observe, watched, has_failed)
+            watching = aside.submit(observe, stand.namenode, orders, has_failed)
             try:
                 collect(stand.spark, orders, directory)
             except BaseException:
@@ -199,7 +193,7 @@ def _orders(stand: Stand, mode: Mode, server: str, clock: str, warm_up_s: float,
 
 
 async def _lay_out(order: Order) -> None:
-    async with BenchNamespace(order.plan, order.namenode, order.superuser) as namespace:
+    async with BenchNamespace(order.plan, order.namenode) as namespace:
         await namespace.lay_out(order.changes())
 
 
@@ -213,7 +207,7 @@ def _count(
 
     has_failed.wait(max(0.0, orders.zero_s - boottime()))
     before = look()
-    has_failed.wait(max(0.0, orders.zero_s + orders.duration_s - boottime()))
+    has_failed.wait(max(0.0, orders.ends_s - boottime()))
     return added(before, look())
 
 

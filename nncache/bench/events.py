@@ -28,7 +28,7 @@ from nncache.bench.polling.client import request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
-from nncache.bench.report.charts import COLOURS, KINDS, SHADES, STYLE, legend_of, tinted
+from nncache.bench.report.charts import COLOURS, KINDS, SHADES, STYLE, by_kind, legend_of, tinted
 from nncache.bench.servers.counters import calls_of
 from nncache.bench.shared.driver import (
     Figure,
@@ -191,8 +191,9 @@ def draw(course: Course) -> Chart:
     starts = [0.0, *ends][: len(ends)]
     widths = [end - start for start, end in zip(starts, ends, strict=True)]
     colours = [tinted("#333333", shade) for shade in SHADES]
-    known = [[_calls_of(kind, each) for _, each in course.calls] for kind in KINDS]
-    _stack(calls, starts, widths, known, colours)
+    known = [by_kind(each) for _, each in course.calls]
+    kinds = [[each[number] for each in known] for number in range(len(KINDS))]
+    _stack(calls, starts, widths, kinds, colours)
     calls.set_ylabel("calls per second")
     legend_of(calls, dict(zip(KINDS.values(), SHADES, strict=True)))
     slowest.bar(seconds, course.p99_s, width=1, align="edge", color="#555555")
@@ -224,11 +225,6 @@ def _stack(
     for part, colour in zip(parts, colours, strict=True):
         axes.bar(at, part, width=widths, bottom=below, align="edge", color=colour)
         below = [base + each for base, each in zip(below, part, strict=True)]
-
-
-def _calls_of(kind: str, calls: Mapping[str, float]) -> float:
-    """Return the calls of a kind; "" stands for all that have no kind of their own."""
-    return calls.get(kind, 0.0) if kind else sum(rate for name, rate in calls.items() if name not in KINDS)
 
 
 # ---- run -------------------------------------------------------------------------------------------------------------

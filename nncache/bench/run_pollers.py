@@ -21,8 +21,10 @@ import click
 from nncache.bench.driving import RefusedChangesError
 from nncache.bench.polling.collect import ExecutorError
 from nncache.bench.run import run
+from nncache.bench.servers.counters import NameNodeAt
 from nncache.bench.servers.nncache import Channel
-from nncache.bench.settings import Elsewhere, Mode, RunSettings, warm_up_for
+from nncache.bench.settings import Elsewhere, RunSettings, warm_up_for
+from nncache.bench.shared.figures import Mode
 from nncache.bench.shared.plan import ROOT
 from nncache.bench.shared.workload import Workload
 from nncache.bench.shared.workload_files import WorkloadError, load, names
@@ -191,7 +193,7 @@ def _elsewhere(
     if Mode.NGINX in modes or (proxy is None and not set(modes).isdisjoint(ours)):
         message = "with --namenode, use --modes direct, or --modes direct,nncache,waiting and --nncache"
         raise click.UsageError(message)
-    return Elsewhere(namenode=namenode, superuser=superuser, proxy=proxy)
+    return Elsewhere(namenode=NameNodeAt(namenode, superuser), proxy=proxy)
 
 
 def _workload(name: str, pollers: int | None, period_s: float | None) -> Workload:
