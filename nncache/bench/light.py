@@ -16,7 +16,7 @@ from typing import Any, Final
 import click
 
 from nncache.bench.servers.counters import use_of
-from nncache.bench.shared.driver import Figure, Result, benchmark
+from nncache.bench.shared.driver import Figure, Result, at_once, benchmark
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import LightCluster
@@ -111,15 +111,8 @@ async def measure(server: Server, calls: int) -> list[Row]:
             await client.mkdirs("/b")
             for name, call in OPERATIONS.items():
                 before, began = server.cpu_s(), time.monotonic()
-                numbers = iter(range(calls))
-
-                async def work(numbers: Iterator[int] = numbers, call: Call = call) -> None:
-                    for number in numbers:
-                        await call(clients[number % len(clients)], number)
-
-                async with asyncio.TaskGroup() as group:
-                    for _ in range(_CLIENTS):
-                        group.create_task(work())
+                asked = (call(clients[number % len(clients)], number) for number in range(calls))
+                await at_once(asked, _CLIENTS)
                 took, after = time.monotonic() - began, server.cpu_s()
                 cpu_of = {kind: (after[kind] - before[kind]) / calls * 1e6 for kind in after}
                 rows.append(Row(server.name, name, calls / took, sum(cpu_of.values()), cpu_of))

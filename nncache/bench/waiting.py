@@ -25,7 +25,7 @@ from nncache.bench.polling.replies import Reply
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
 from nncache.bench.polling.waiting import Waiting
-from nncache.bench.servers.counters import AGE_S, file_calls, rpc_calls, use_of
+from nncache.bench.servers.counters import settled_calls, use_of
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import (
@@ -229,17 +229,14 @@ def main(count: int, paths: int, over_s: float, quiet_s: float, channel: str) ->
 def rest(proxy: _Proxy, quiet_s: float) -> list[Figure]:
     """Return what the clients cost while they wait and nothing changes."""
     http = proxy.hadoop.namenodes[0].http
-    time.sleep(AGE_S)  # what the NameNode counts of the first questions
-    before, files, rpc = proxy.running.metrics(), file_calls(http), rpc_calls(http)
+    first, before = settled_calls(http), proxy.running.metrics()  # those of the first questions
     cpu_s, probes = proxy.cpu_s, sum(proxy.running.upkeep().values())
     time.sleep(quiet_s)
     cpu_s = proxy.cpu_s - cpu_s
     after, probes = proxy.running.metrics(), sum(proxy.running.upkeep().values()) - probes
-    time.sleep(AGE_S)
-    made = rpc_calls(http) - rpc
+    made = settled_calls(http) - first
     edits = sum(count for name, count in made.items() if name in _OF_THE_GATE)
-    counted = file_calls(http) - files + sum(made.values()) - edits
-    calls = max(grown("upstream_calls_total", before, after), counted)
+    calls = max(grown("upstream_calls_total", before, after), made.total() - edits)
     return [
         none_of(f"calls of the NameNode in {quiet_s:g} s of waiting, but the gate's own", calls),
         Figure("calls of the gate meanwhile", edits + probes, least=1),
