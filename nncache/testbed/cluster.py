@@ -94,7 +94,7 @@ class Cluster:
             self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
             self.datanode = self._datanode()
             self.journalnodes = tuple(map(self._journalnode, range(len(self.addresses.journalnodes))))
-            self._zookeeper = self._laid_out_zookeeper()
+            self._zookeeper = self._laid_out_zookeeper(ports) if spec.with_zookeeper else None
             self._close = close.pop_all()
 
     @classmethod
@@ -107,11 +107,6 @@ class Cluster:
             cluster.stop()
             raise
         return cluster
-
-    @property
-    def classpath(self) -> str:
-        """The class path of the servers, configuration first."""
-        return self._place.runtime.classpath(self.conf_dir)
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -313,21 +308,15 @@ class Cluster:
         )
         return Server(http=address.http, https=address.https, rpc=address.rpc, process=process)
 
-    def _laid_out_zookeeper(self) -> ZooKeeper | None:
-        address = self.addresses.zookeeper
-        if not address:
-            return None
-        return ZooKeeper(
-            self._place,
-            ClientPorts(
-                address=address,
-                secure_address=self.addresses.zookeeper_secure,
-                security=self.spec.zookeeper_security,
-                kdc=self._place.data / secured.KDC,
-                authority=self._place.data / https.AUTHORITY,
-            ),
-            version=self.spec.zookeeper_version,
+    def _laid_out_zookeeper(self, ports: PortLease) -> ZooKeeper:
+        client_ports = ClientPorts.leased(
+            ports,
+            self.spec.zookeeper_security,
+            self.spec.ports.zookeeper,
+            kdc=self._place.data / secured.KDC,
+            authority=self._place.data / https.AUTHORITY,
         )
+        return ZooKeeper(self._place, client_ports, version=self.spec.zookeeper_version)
 
     def _server(
         self,

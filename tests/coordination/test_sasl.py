@@ -67,7 +67,6 @@ def identity(kdc: KdcServer, name: str = "alice") -> KerberosIdentity:
     """Return an identity with a keytab."""
     need_gssapi()
     keytab = kdc.keytab(name)
-    keytab.chmod(0o400)
     made = identity_of(KerberosSettings(principal=f"{name}@{REALM}", keytab=str(keytab)), time.monotonic)
     assert made is not None
     return made
@@ -146,7 +145,7 @@ async def test_a_ticket_lets_in_and_a_keytab_replaced_later(
             assert f"the login as zkrolled@{REALM} failed" in logged
             assert "export the keytab again" in logged
             assert zookeeper.stats().is_login_failing
-            kdc_server.keytab("zkrolled").chmod(0o400)
+            kdc_server.keytab("zkrolled")
             await zookeeper.wait_connected(HANG_S)
             assert not zookeeper.stats().is_login_failing
             assert (await zookeeper.get("/by-ticket")).data == b""
