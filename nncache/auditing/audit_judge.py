@@ -39,6 +39,11 @@ AUDIT_OUTCOMES: Final[dict[str, str]] = {
 }
 """What each outcome means, for the documentation."""
 
+COMPARED: Final = frozenset(
+    {AuditOutcome.SAME, AuditOutcome.CHANGED, AuditOutcome.UNANNOUNCED, AuditOutcome.BEYOND}
+)
+"""Outcomes that say something of the cache."""
+
 
 def compared(kept: tuple[int, bytes], fresh: tuple[int, bytes], *, is_active: bool) -> AuditOutcome | None:
     """Compare an answer from memory with what the NameNode says now, each a status and a body; None: they differ.

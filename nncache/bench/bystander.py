@@ -8,7 +8,7 @@ import asyncio
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from nncache.bench.polling.clock import boottime
 from nncache.bench.polling.task import Orders
@@ -24,6 +24,7 @@ LOOK_EVERY_S: Final = 1.0
 TIME_UNIT: Final[Mapping[str, str]] = {"rpc.metrics.timeunit": "MICROSECONDS"}
 """Of the NameNode's configuration: in milliseconds, its default, most times would be 0 (CommonConfigurationKeys)."""
 
+_ACTIVITY: Final = "Hadoop:service=NameNode,name=RpcActivityForPort"
 _TIMEOUT_S: Final = 5.0
 _MICROSECONDS: Final = 1e6
 
@@ -74,10 +75,10 @@ async def _look(
     at: NameNodeAt, orders: Orders, has_failed: threading.Event, rows: list[dict[str, object]]
 ) -> None:
     """Take each new mean of the NameNode, with the number of calls since the one before."""
-    before = None
+    before, port = None, at.rpc.rpartition(":")[2]
     while boottime() < orders.ends_s and not has_failed.is_set():
         with suppress(OSError):  # an overloaded NameNode may say nothing for once
-            now = await asyncio.to_thread(_rpc_activity, at)
+            (now,) = await asyncio.to_thread(beans, at.http, f"{_ACTIVITY}{port}")
             calls = now["RpcQueueTimeNumOps"]
             if before is not None and calls > before:
                 for kind, name in KINDS.items():
@@ -91,10 +92,3 @@ def _row(
     orders: Orders, at_s: float, kind: str, seconds: float, calls: int, error: str | None = None
 ) -> dict[str, object]:
     return {"at_s": at_s - orders.zero_s, "kind": kind, "seconds": seconds, "calls": calls, "error": error}
-
-
-def _rpc_activity(namenode: NameNodeAt) -> Mapping[str, Any]:
-    """Return what a NameNode says of its RPC port."""
-    port = namenode.rpc.rpartition(":")[2]
-    (found,) = beans(namenode.http, f"Hadoop:service=NameNode,name=RpcActivityForPort{port}")
-    return found

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from nncache.auditing.audit_judge import AuditOutcome
+from nncache.auditing.audit_judge import COMPARED, AuditOutcome
 from nncache.bench.report.rounding import ratio
 from nncache.bench.report.savings import all_calls_per_s, cores, share_of_poll_cpu_saved
 from nncache.bench.shared.driver import Figure, none_of
@@ -28,11 +28,6 @@ POLL_CPU_SAVED: Final = 0.95
 
 DESIGN_CHANGES_PER_S: Final = 9.0
 """From this load on both are demanded: the NameNodes are probed as often however few changes there are."""
-
-COMPARED: Final = frozenset(
-    {AuditOutcome.SAME, AuditOutcome.CHANGED, AuditOutcome.UNANNOUNCED, AuditOutcome.BEYOND}
-)
-"""Outcomes of an audit in which there was something to compare."""
 
 
 def checks(modes: Sequence[ModeFigures], workload: Workload) -> tuple[Figure, ...]:

@@ -2,9 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -56,8 +56,8 @@ class Stand:
         if self.cluster is not None:
             namenode = self.cluster.namenodes[0]
             return NameNodeAt(namenode.http, self.cluster.superuser, namenode.process.pid, namenode.rpc)
-        assert self.settings.elsewhere is not None
-        return self.settings.elsewhere.namenode
+        assert self.settings.namenode is not None
+        return self.settings.namenode
 
     @property
     def beside(self) -> dict[str, int]:
@@ -157,10 +157,9 @@ def run_mode(
 def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
     settings, namenode = stand.settings, stand.namenode.http
     if mode in {Mode.DIRECT, Mode.UNPOLLED}:
-        return _there(namenode)
-    if settings.elsewhere is not None:
-        assert settings.elsewhere.proxy is not None
-        return _there(settings.elsewhere.proxy)
+        return nullcontext(Running(address=namenode))
+    if settings.namenode is not None:
+        return nullcontext(Running(address=settings.proxy))
     assert stand.cluster is not None
     match mode:
         case Mode.NNCACHE | Mode.WAITING:
@@ -171,11 +170,6 @@ def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
             )
         case Mode.NGINX:
             return nginx(namenode, valid_s=settings.nginx_valid_s)
-
-
-@contextmanager
-def _there(address: str) -> Iterator[Running]:
-    yield Running(address=address)
 
 
 def _orders(stand: Stand, mode: Mode, server: str, clock: str, warm_up_s: float, duration_s: float) -> Orders:

@@ -8,6 +8,7 @@ import datetime as dt
 import math
 import textwrap
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -120,7 +121,7 @@ def main(pollers: int, period: float) -> Result:
         hadoop = running.enter_context(cluster(ha=True, with_zookeeper=True))
         runner.run(_make(hadoop, pollers))
         runner.run(_poll(hadoop.namenodes[0].http, pollers, period, WARM_UP_S, time.monotonic() + _LEAD_S))
-        flags = _daemon_flags(hadoop)
+        flags = (*hadoop.flags, "--zookeeper", hadoop.zookeeper.address, "--zookeeper-root", "/bench-events")
         publisher = running.enter_context(Publisher(*flags, "--filters-path", f"{ROOT}/filters"))
         publisher.await_publishing()
         proxy = running.enter_context(Proxy(*flags))
@@ -298,11 +299,10 @@ async def _count(hadoop: Cluster, zero_s: float, looks: list[tuple[float, Mappin
     """Ask the NameNodes each second how many calls they have answered."""
 
     def look() -> dict[str, float]:
-        calls: dict[str, float] = {}
+        calls = defaultdict[str, float](float)
         for namenode in hadoop.namenodes:
             for name, count in calls_of(namenode.http).items():
-                kind = name.removeprefix("upkeep:")
-                calls[kind] = calls.get(kind, 0.0) + count
+                calls[name.removeprefix("upkeep:")] += count
         return calls
 
     while True:
@@ -332,11 +332,6 @@ async def _make(hadoop: Cluster, pollers: int) -> None:
 
 def _path_of(number: int) -> str:
     return f"{ROOT}/data/{number:05}"
-
-
-def _daemon_flags(hadoop: Cluster) -> tuple[str, ...]:
-    """Return what publisher and proxy are started with."""
-    return (*hadoop.flags, "--zookeeper", hadoop.zookeeper.address, "--zookeeper-root", "/bench-events")
 
 
 if __name__ == "__main__":

@@ -244,8 +244,7 @@ def catch_up(cluster: Cluster, publisher: Publisher, edits: int, idle_cpu_s: flo
     seconds = edits / beside_per_s
     with _making(cluster, seconds, beside_per_s=beside_per_s, directory="/backlog") as making:
         answer_of(making, None, seconds + _TIMEOUT_S)
-    publisher.process.launch()
-    publisher.process.await_up()
+    publisher.start()
     seen = _await_published(publisher, max(created_in(cluster).values()))
     cpu_s = max(1e-9, use_of(publisher.process.running_pid)[0] - idle_cpu_s)
     return [

@@ -79,7 +79,7 @@ def _figures(spark: SparkSession, settings: RunSettings) -> tuple[ModeFigures, .
 
 
 def _cluster(settings: RunSettings) -> AbstractContextManager[Cluster | None]:
-    if settings.elsewhere is not None:
+    if settings.namenode is not None:
         return nullcontext()
     plan = Plan(settings.workload, settings.seed)
     callers = {plan.caller_of(path_id) for path_id in range(settings.workload.paths)}

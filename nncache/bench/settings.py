@@ -25,14 +25,6 @@ NOT_BY_PERIOD: Final = frozenset({Mode.WAITING, Mode.NGINX, Mode.UNPOLLED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Elsewhere:
-    """A cluster of one's own, instead of one that the run starts."""
-
-    namenode: NameNodeAt  # the active one; the files below `RunSettings.root` must not exist yet
-    proxy: str | None  # "host:port" of an nncache before it; its filters must match `root`/*/*/*/*/_SUCCESS*
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
     """One run."""
 
@@ -50,7 +42,9 @@ class RunSettings:
     directory: Path  # where tables, charts and report go
     command: str
     root: str = ROOT  # the directory in HDFS whose children have the modes' files
-    elsewhere: Elsewhere | None = None  # the cluster, if it is one's own
+    # of a cluster of one's own: its active NameNode, below whose `root` nothing may be yet; None: the run starts one
+    namenode: NameNodeAt | None = None
+    proxy: str = ""  # "host:port" of an nncache before it, whose filters must match `root`/*/*/*/*/_SUCCESS*
     # other poll periods, at which direct and nncache are run for a short time after that
     also_periods_s: tuple[float, ...] = ()
     variant: str = ""  # what is added to the names of the modes' directories in HDFS

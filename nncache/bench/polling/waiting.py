@@ -54,6 +54,8 @@ class Waiting:
         until_found: bool = False,
     ) -> None:
         """Lay them out, each with its request (of several the first); `until_found`: only until its path exists."""
+        self.found: dict[int, float] = {}  # with `until_found`: when each poller was answered that it does
+        self.all_found = asyncio.Event()
         self._until_found = until_found
         self._pollers = tuple(pollers)
         self._times = times
@@ -112,5 +114,9 @@ class Waiting:
             self._rows.add_reply(number, path_id, at_s, at_s, now_s, outcome)
             if not (self._until_found and outcome.status == _FOUND):
                 self._ask_at(waiter, now_s if outcome.is_applied else now_s + PAUSE_S)
+                return
+            self.found[number] = now_s
+            if len(self.found) == len(self._pollers):
+                self.all_found.set()
 
         return take

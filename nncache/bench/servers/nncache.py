@@ -17,10 +17,8 @@ from nncache.invalidation.filters.definition import Filter
 from nncache.testbed import Cluster, NameNode
 from nncache.testbed.daemon import Daemon, Proxy, Publisher
 
-AUDIT_SHARE: Final = 0.05
-"""Of the hits of a measured proxy, compared with the NameNode's own answers: at most one for 100 forwarded calls."""
-
-AUDITING: Final = ("--audit-share", str(AUDIT_SHARE))  # arguments of a proxy that does
+AUDITING: Final = ("--audit-share", "0.05")
+"""Hits of a measured proxy that it compares with the NameNode's own answers: at most one for 100 forwarded calls."""
 
 
 class Channel(StrEnum):
@@ -44,7 +42,7 @@ def nncache(
     With ZooKeeper as its channel it is registered there, and found by name. `edits_flags` are further arguments of the
     one that reads edits: the publisher, or else the proxy.
     """
-    common = [*cluster.flags]
+    common = cluster.flags
     with ExitStack() as running:
         daemons: dict[str, Daemon] = {}
         place: dict[str, str] = {}  # of the service registry
@@ -52,7 +50,7 @@ def nncache(
             name = uuid.uuid4().hex[:12]
             filters_path = f"/filters-{name}"
             place = {"zookeeper": cluster.zookeeper.address, "registry_root": f"/registry-{name}"}
-            common += ["--zookeeper", cluster.zookeeper.address, "--zookeeper-root", f"/inotify-{name}"]
+            common += ("--zookeeper", cluster.zookeeper.address, "--zookeeper-root", f"/inotify-{name}")
             names = (f"f{number:05}" for number in range(len(globs)))
             filters = (Filter(*each, cluster.superuser) for each in zip(names, globs, strict=True))
             asyncio.run(add_filters(cluster, filters_path, filters))
@@ -61,15 +59,11 @@ def nncache(
             )
             publisher.await_publishing()
             daemons["publisher"] = publisher
+            own: tuple[str, ...] = ("--registry", "--registry-root", place["registry_root"])
         else:
-            common += [
-                *(word for glob in globs for word in ("--glob", glob)),
-                "--channel",
-                "direct",
-                *edits_flags,
-            ]
-        registering = ("--registry", "--registry-root", place["registry_root"]) if place else ()
-        proxy = running.enter_context(Proxy(*common, *registering, *proxy_flags))
+            kept = (word for glob in globs for word in ("--glob", glob))
+            own = ("--channel", "direct", *kept, *edits_flags)
+        proxy = running.enter_context(Proxy(*common, *own, *proxy_flags))
         proxy.await_gate()
         if channel is Channel.ZOOKEEPER:
             proxy.process.await_that(
