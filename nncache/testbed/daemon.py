@@ -167,6 +167,7 @@ class Daemon(Program):
         flags = (*self.own_addresses, _ADMIN)
         close, ports = _leased(len(flags))
         self._addresses = {flag: f"127.0.0.1:{port}" for flag, port in zip(flags, ports, strict=True)}
+        self.admin = self._addresses[_ADMIN]  # where its own pages are, "host:port"
         own = (word for flag_and_address in self._addresses.items() for word in flag_and_address)
         super().__init__(
             *(self.command, *own, *arguments),
@@ -178,11 +179,6 @@ class Daemon(Program):
     @abstractmethod
     def is_up(self, readiness: dict[str, Any]) -> bool:
         """Judge its page /ready; empty while it does not answer."""
-
-    @property
-    def admin(self) -> str:
-        """Where its own pages are, "host:port"."""
-        return self._addresses[_ADMIN]
 
     def readiness(self) -> dict[str, Any]:
         """Return the page /ready; empty while there is none."""

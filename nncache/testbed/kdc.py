@@ -39,6 +39,7 @@ class Kdc:
     def __init__(self, directory: Path, port: int, *, log: Path, lifeline: Lifeline) -> None:
         """Write its configuration without starting anything; use `start()`."""
         self.directory = directory  # krb5.conf, the database, keytabs and tickets
+        self.krb5_conf = krb5_conf(directory)  # KRB5_CONFIG of clients, -Djava.security.krb5.conf of a JVM
         self.address = f"127.0.0.1:{port}"  # "127.0.0.1:port", TCP alone
         for place in (directory / "keytabs", directory / "tickets"):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -57,11 +58,6 @@ class Kdc:
             is_up=lambda: readiness.accepts(self.address),
             timeout_s=_START_TIMEOUT_S,
         )
-
-    @property
-    def krb5_conf(self) -> Path:
-        """What clients read: KRB5_CONFIG, or -Djava.security.krb5.conf of a JVM."""
-        return krb5_conf(self.directory)
 
     def start(self) -> None:
         """Make the database, unless the directory has one from an earlier run, and start."""

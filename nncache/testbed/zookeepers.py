@@ -113,16 +113,11 @@ class ZooKeeperEnsemble(Running):
                 found.append(server)
             self.servers = tuple(found)  # each may be stopped, killed and started again by itself
             self._close = close.pop_all()
-
-    @property
-    def address(self) -> str:
-        """All client ports, as clients are given them."""
-        return ",".join(server.address for server in self.servers)
-
-    @property
-    def secure_address(self) -> str:
-        """All client ports with TLS; empty: there are none."""
-        return ",".join(server.secure_address for server in self.servers if server.secure_address)
+        self.address = ",".join(server.address for server in self.servers)  # all, as clients are given them
+        secure = (server.secure_address for server in self.servers)
+        self.secure_address = ",".join(
+            filter(None, secure)
+        )  # all client ports with TLS; empty: there are none
 
     def leader(self) -> ZooKeeper:
         """Return the server that leads at present; see `leader_of`."""
