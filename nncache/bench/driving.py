@@ -1,6 +1,7 @@
 """One mode of a run: its files, its server, its pollers and its changes, in step."""
 
 import asyncio
+import shutil
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -95,9 +96,7 @@ def warm_up_namenode(stand: Stand, show: Show) -> None:
             duration_s = settings.jvm_warm_up_s / len(WARM_UP_SHARES)
             orders = _orders(gentle, Mode.DIRECT, stand.namenode.http, clock, 0.0, duration_s)
             collect(stand.spark, orders, directory)
-    for file in directory.iterdir():
-        file.unlink()
-    directory.rmdir()
+    shutil.rmtree(directory)
 
 
 def run_mode(

@@ -126,8 +126,7 @@ async def measure(server: Server, calls: int) -> list[Row]:
 )
 def main(calls: int) -> Result:
     """Measure a light cluster beside a real one."""
-    rows: list[Row] = []
-    table, figures = list[str](), list[Figure]()
+    rows, figures = list[Row](), list[Figure]()
     with tempfile.TemporaryDirectory() as directory:
         servers = (real(), _light("light"), _light("light --directory", "--directory", directory))
         for start in servers:
@@ -142,8 +141,9 @@ def main(calls: int) -> Result:
                 Figure(f"{name}: resident then", fresh_mb, "MB", most=most_mb),
                 Figure(f"{name}: resident after all operations", used_mb, "MB"),
             ]
-    for row in rows:
-        table.append(f"{row.server}: {row.operation} {row.per_s:,.0f}/s, {row.cpu_us:,.0f} µs of CPU each")
+    table = [
+        f"{row.server}: {row.operation} {row.per_s:,.0f}/s, {row.cpu_us:,.0f} µs of CPU each" for row in rows
+    ]
     return Result(figures=figures, table=table, rounds=rows)
 
 
