@@ -1,6 +1,6 @@
-"""See what this host allows.
+"""Probe the limits, addresses and files of this host.
 
-An address is bound for a moment, not listened on: no client can connect meanwhile.
+An address is bound briefly, without listening on it, so that no client can connect.
 """
 
 import asyncio
@@ -25,11 +25,11 @@ from nncache.proxy.limits import check_files
 from nncache.settings.commands import SettingsOfProxy
 from nncache.tls_server.certificate import ServerCertificate
 
-_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what listens everywhere is asked here
+_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - a server on all addresses is reached on loopback
 
 
 async def look_at_host(subject: Subject) -> HostFound:
-    """Return what this host allows to the daemon."""
+    """Return the facts about this host that concern the daemon."""
     settings = subject.settings
     bound = {key: await _bind(endpoint) for key, endpoint in subject.endpoints.items()}
     taken = {key: _reached(subject.endpoints[key]) for key, why in bound.items() if why}
@@ -73,7 +73,7 @@ def _certificates(subject: Subject) -> dict[str, CertificateFound]:
 
 
 def _services(subject: Subject) -> str:
-    """Return why the proxy can accept no tickets of its clients; "" if it can, or does not."""
+    """Return why the proxy cannot accept its clients' tickets; "" if it can, or does not authenticate them."""
     settings = subject.settings
     if not isinstance(settings, SettingsOfProxy) or not settings.termination.is_on:
         return ""
@@ -94,7 +94,7 @@ def _classes(subject: Subject) -> dict[str, str]:
 
 
 def _wrong(look: Callable[[], object]) -> str:
-    """Return what is wrong with a setting; "" if nothing is."""
+    """Return the fault of a setting; "" without one."""
     try:
         look()
     except SettingError as error:
@@ -103,7 +103,7 @@ def _wrong(look: Callable[[], object]) -> str:
 
 
 async def _bind(endpoint: ListenAddress) -> str:
-    """Return why an address cannot be listened on; "" if it can."""
+    """Return why the daemon cannot listen on an address; "" if it can."""
     try:
         host, *_ = await resolved(endpoint.host, endpoint.port)
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
