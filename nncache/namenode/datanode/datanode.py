@@ -300,7 +300,7 @@ class DataNode:
         return f"MD5-of-{per_block}MD5-of-512CRC32", f"{512:08x}{per_block:016x}{whole}{0:08x}"
 
     async def tidy(self) -> None:
-        """Delete unfinished replicas of pipelines that went on without this DataNode."""
+        """Delete unfinished replicas of pipelines that continued without this DataNode."""
         for block in tuple(self._left):
             found = self._replicas.find(block)
             is_left = found is not None and not found.is_finalized and block not in self._writing
@@ -498,7 +498,7 @@ class Upload:
     # ---- the methods of `pipeline.Writer` -------------------------------------------------------------------------
 
     async def advance(self, block: Block, targets: tuple[str, ...]) -> None:
-        """Register the new stamp of the block and the DataNodes that go on with it."""
+        """Register the new stamp of the block and the DataNodes that continue it."""
         await self._namenode.update_pipeline(self._path, self._holder, block, targets, self._file.id)
 
     async def instead(self, block: Block) -> tuple[Block, tuple[str, ...]]:

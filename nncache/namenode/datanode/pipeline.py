@@ -22,7 +22,7 @@ class Writer(Protocol):
     """The calls of a pipeline to its upload and its DataNode."""
 
     async def advance(self, block: Block, targets: tuple[str, ...]) -> None:
-        """Register the new stamp of the block and the DataNodes that go on with it."""
+        """Register the new stamp of the block and the DataNodes that continue it."""
 
     async def instead(self, block: Block) -> tuple[Block, tuple[str, ...]]:
         """Abandon a block that no DataNode can take; return a new one with targets that have not failed."""

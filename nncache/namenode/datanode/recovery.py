@@ -13,7 +13,7 @@ from nncache.namenode.namespace.leases import Recovered
 def decide_recovery(order: Recovery, found: Mapping[str, Found | None]) -> Recovered | None:
     """Return the length and the DataNodes that keep the block; None: a later recovery is under way.
 
-    A pipeline went on without the DataNodes that have an older stamp: they do not take part. If any replica is
+    A pipeline continued without the DataNodes that have an older stamp: they do not take part. If any replica is
     finalized, its length counts, and unfinished replicas of that length take part. Otherwise the smallest length
     counts, which all have. A truncation sets the length itself; shorter replicas do not take part.
     """

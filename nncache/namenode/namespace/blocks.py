@@ -222,7 +222,7 @@ def begin_pipeline(
 def update_pipeline(
     view: View, tx: Transaction, holder: str, block: Block, targets: tuple[str, ...], file_id: int
 ) -> None:
-    """Set the stamp of a last block whose writer goes on without the failed DataNodes (updatePipeline)."""
+    """Set the stamp of a last block whose writer continues without the failed DataNodes (updatePipeline)."""
     (chain,) = view.chains
     node = check_lease(view, chain, holder, file_id)
     blocks = node.inode.blocks

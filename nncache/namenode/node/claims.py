@@ -39,7 +39,7 @@ class Claims:
 
     @asynccontextmanager
     async def claimed(self, queue: str, item: Znode) -> AsyncIterator[Claim | None]:
-        """Claim an item that was read just now. Yield None if another process works on it, or if it has changed."""
+        """Claim an item that was just read. Yield the claim; None if another process has one, or the item changed."""
         await self.tidy()
         name = item.path.rpartition("/")[2]
         path = layout.claim(queue, name, self._znodes.session_id)

@@ -498,7 +498,7 @@ class NameNode:
     async def update_pipeline(
         self, path: str, holder: str, block: Block, targets: tuple[str, ...], file_id: int
     ) -> None:
-        """Set the stamp of a last block whose writer goes on without the failed DataNodes."""
+        """Set the stamp of a last block whose writer continues without the failed DataNodes."""
         self._may_write("Cannot update pipeline")
         await self._run_open(
             path, file_id, lambda view, tx: blocks.update_pipeline(view, tx, holder, block, targets, file_id)

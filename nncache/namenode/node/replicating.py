@@ -251,7 +251,7 @@ class Replicating:
         self._buried[death] = -1
 
     async def _recover_without_the_dead(self, block: int) -> None:
-        """Let the recovery of a never finished block go on without its dead targets, if another target is live.
+        """Let the recovery of a never finished block continue without its dead targets, if another target is live.
 
         The recovery waits for targets until they are dead, as they may have data; but the file must close eventually.
         """
