@@ -7,9 +7,9 @@ own connection, since a server closes the connection of an unexpected request.
 import asyncio
 import socket
 import ssl
-import threading
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
@@ -26,6 +26,7 @@ from nncache.hadoop.server_kind import (
     parse_reply,
 )
 from nncache.net.addresses import split_address
+from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.http_failure import why_unanswered
 from nncache.net.tls_failure import why_no_tls
 
@@ -77,36 +78,14 @@ async def admin_over_tls(address: str) -> ServerKind | None:
 async def resolved(host: str, port: int) -> tuple[str, ...]:
     """Return the addresses of a host.
 
-    Resolves on a daemon thread, which does not delay the end of the program: a resolver may take half a minute.
-
     Raises:
         OSError: the host has no addresses.
         TimeoutError: the resolver does not answer in time.
     """
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[list[str]] = loop.create_future()
-
-    def settle(found: list[str] | OSError) -> None:
-        if answer.done():
-            return
-        if isinstance(found, OSError):
-            answer.set_exception(found)
-        else:
-            answer.set_result(found)
-
-    def look() -> None:
-        try:
-            found: list[str] | OSError = [
-                str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            ]
-        except OSError as error:
-            found = error
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(settle, found)
-
-    threading.Thread(target=look, name=f"resolve {host}", daemon=True).start()
+    look = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     async with asyncio.timeout(STEP_S):
-        return tuple(dict.fromkeys(await answer))
+        found = await on_daemon_thread(look, f"resolve {host}")
+    return tuple(dict.fromkeys(str(each[4][0]) for each in found))
 
 
 async def _connect(host: str, port: int) -> str:

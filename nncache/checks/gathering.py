@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final, TypeVar
@@ -20,7 +21,7 @@ from nncache.checks.facts import (
     StoredFound,
     ZooKeeperFound,
 )
-from nncache.checks.host_probe import look_at_host
+from nncache.checks.host_probe import look_at_host, on_disk
 from nncache.checks.journalnode_probe import ask_journalnode
 from nncache.checks.namenode_probe import ANSWER_S, ask_over_http, ask_over_rpc, read_status
 from nncache.checks.registry_probe import ask_registry
@@ -42,6 +43,7 @@ from nncache.invalidation.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.journal.directory import why_no_edits
 from nncache.net.addresses import split_address
+from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
@@ -61,8 +63,8 @@ _Clock = Callable[[], float]
 
 async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -> Facts:
     """Return all facts; `tell` gets the current step, to show progress."""
-    identity, login, trouble = _identity(subject, clock)
-    web, distrust = _web(subject)
+    identity, login, trouble = await _identity(subject, clock)
+    web, distrust = await _web(subject)
     tell("what answers at each address")
     async with asyncio.TaskGroup() as tasks:
         logging_in = tasks.create_task(_why_no_ticket(subject, identity, trouble))
@@ -93,7 +95,9 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
         facts,
         host=host,
         journalnodes=await _in_time(_journalnodes(facts, identity, web), None, THEN_S),
-        directory=await _in_time(_directory(facts), None, THEN_S),
+        directory=await _in_time(
+            _directory(facts), f"{subject.edits_dir}: no answer in {THEN_S:g} s", THEN_S
+        ),
         zookeeper=zookeeper,
         registry=registry,
         stored=stored,
@@ -119,22 +123,22 @@ async def _why_no_ticket(subject: Subject, identity: KerberosIdentity | None, tr
     return ""
 
 
-def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None, Login | None, str]:
+async def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None, Login | None, str]:
     """Return the identity for NameNodes, the login for ZooKeeper, and the fault of either; "" without one."""
     identity: KerberosIdentity | None = None
     try:
-        identity = identity_of(subject.kerberos, clock)
+        identity = await on_disk("keytab", partial(identity_of, subject.kerberos, clock))
         asked = subject.asked_zookeeper
-        login = None if asked is None else login_of(asked, identity)
+        login = None if asked is None else await on_disk("zookeeper_ca", partial(login_of, asked, identity))
     except SettingError as error:
         return identity, None, str(error)
     return identity, login, ""
 
 
-def _web(subject: Subject) -> tuple[NameNodeWeb, str]:
+async def _web(subject: Subject) -> tuple[NameNodeWeb, str]:
     """Return the access to NameNodes' web servers, and the fault of their certificate authorities; "" without one."""
     try:
-        return NameNodeWeb(subject.settings.namenode_tls), ""
+        return await on_disk("namenode_ca", partial(NameNodeWeb, subject.settings.namenode_tls)), ""
     except SettingError as error:
         return NameNodeWeb(replace(subject.settings.namenode_tls, namenode_ca="")), str(error)
 
@@ -205,8 +209,8 @@ async def _directory(facts: Facts) -> str | None:
     answer = facts.found(facts.active[0]).answer
     if answer is None or answer.namespace is None:
         return None
-    why = await asyncio.to_thread(why_no_edits, Path(facts.subject.edits_dir), answer.namespace)
-    return str(why or "")
+    look = partial(why_no_edits, Path(facts.subject.edits_dir), answer.namespace)
+    return str(await on_daemon_thread(look, "edits_dir") or "")
 
 
 async def _namenode(

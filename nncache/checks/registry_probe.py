@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from nncache.checks.contacts import contact, resolved
@@ -13,6 +14,7 @@ from nncache.coordination.acl import Acl
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
+from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.endpoint import ListenAddress
 from nncache.registry import paths
 from nncache.registry.addresses import place_of
@@ -70,7 +72,8 @@ async def look_at_registry(registry: Registry, found: RegistryFound, user: str) 
 async def _own(subject: Subject) -> RegistryFound:
     """Return the path and the host under which a daemon registers."""
     at = subject.registers_at
-    host = await asyncio.to_thread(reached_at, "", at.host)  # a name server may be asked
+    look = partial(reached_at, "", at.host)  # a name server may be asked
+    host = await on_daemon_thread(look, "registry_host")
     try:
         hosts = await resolved(host, at.port)
     except (OSError, TimeoutError):

@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
+
 TARGET: Final = "/conf?format=json"
 
 
@@ -24,6 +26,6 @@ def parse_conf(body: bytes) -> Mapping[str, str] | None:
     """Return the values by name; None if the body is not a configuration."""
     try:
         conf = msgspec.json.decode(body, type=_Conf)
-    except (msgspec.DecodeError, RecursionError):
+    except UNREADABLE_JSON:
         return None
     return {each.key: each.value for each in conf.properties if each.value is not None}

@@ -18,6 +18,7 @@ from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.namenode_web import NameNodeWeb
 from nncache.hadoop.proxy_users import is_about_hosts, whom_to_try
 from nncache.hadoop.remote_exception import parse_remote_exception
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
 
 _HOME: Final = f"{PREFIX}/?op=GETHOMEDIRECTORY"
 
@@ -81,5 +82,5 @@ def _home_of(got: tuple[int, bytes]) -> str | None:
         return None
     try:
         return msgspec.json.decode(body, type=_Home).path.rpartition("/")[2] or None
-    except msgspec.DecodeError:
+    except UNREADABLE_JSON:
         return None

@@ -46,7 +46,7 @@ def encode_edit(events: Iterable[Event]) -> bytes:
 
 
 def parse_edit(data: bytes) -> tuple[Event, ...]:
-    """Parse the events of an edit. Raises msgspec.MsgspecError: the data is invalid."""
+    """Parse the events of an edit. Raises some of `UNREADABLE_JSON`: the data is invalid."""
     return _EDITS.decode(data)
 
 
@@ -67,5 +67,5 @@ def encode_namespace(namespace: Namespace) -> bytes:
 
 
 def parse_namespace(data: bytes) -> Namespace:
-    """Parse the data of VERSION. Raises msgspec.MsgspecError: it is invalid."""
+    """Parse the data of VERSION. Raises some of `UNREADABLE_JSON`: it is invalid."""
     return msgspec.json.decode(data, type=Namespace)

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from nncache.hadoop.errors import MalformedReplyError
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
 
 
 class FileType(Enum):
@@ -67,11 +68,7 @@ def parse_file_status(body: bytes) -> FileStatus:
     """
     try:
         return _DECODER.decode(body).status
-    except (
-        msgspec.DecodeError,
-        UnicodeDecodeError,
-        RecursionError,
-    ) as exc:  # RecursionError: nested a thousand levels deep
+    except UNREADABLE_JSON as exc:
         raise MalformedReplyError(f"not a FileStatus: {exc}") from exc
 
 

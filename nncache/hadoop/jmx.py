@@ -11,6 +11,7 @@ import msgspec
 
 from nncache.hadoop.election_view import HaState
 from nncache.hadoop.errors import MalformedReplyError
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
 
 STATUS_QUERY: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
 """The HA state and the time of the last transition, in one reply."""
@@ -85,7 +86,7 @@ def parse_last_txid(body: bytes) -> int:
     text = _attribute(body, "JournalTransactionInfo", str)
     try:
         return int(msgspec.json.decode(text, type=_Transactions).last_txid)
-    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
+    except (*UNREADABLE_JSON, ValueError) as exc:
         raise MalformedReplyError(f"JMX shows no last transaction id: {text[:200]!r}") from exc
 
 
@@ -101,10 +102,5 @@ def _attribute(body: bytes, name: str, kind: type[_ValueT]) -> _ValueT:
     try:
         (bean,) = msgspec.json.decode(body, type=_Beans).beans
         return msgspec.json.decode(bean[name], type=kind)
-    except (
-        msgspec.DecodeError,
-        ValueError,  # not UTF-8
-        KeyError,
-        RecursionError,  # by msgspec, for JSON nested a thousand levels deep
-    ) as exc:
+    except (*UNREADABLE_JSON, KeyError) as exc:
         raise MalformedReplyError(f"not the JMX bean that was asked for: {body[:200]!r}") from exc

@@ -17,6 +17,7 @@ import msgspec
 from nncache.hadoop.calls import ABSOLUTE_FORM, PREFIX, Call
 from nncache.hadoop.effects import real_path
 from nncache.hadoop.paths import InvalidPathError, canonical, decode_loosely, exceeds_limits, has_dot_segments
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
 
 _END_OF_PATH: Final = re.compile("[?#]")
 
@@ -65,7 +66,7 @@ def _location(headers: Iterable[tuple[bytes, bytes]], body: bytes | None) -> str
         return found[0].decode("utf-8", "surrogateescape") if len(found) == 1 else None
     try:
         return _DECODER.decode(body).location
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the last: nested too deep
+    except UNREADABLE_JSON:
         return None
 
 

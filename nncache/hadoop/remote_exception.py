@@ -10,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
+
 
 class Verdict(Enum):
     """The meaning of a RemoteException for the caller."""
@@ -82,6 +84,6 @@ def parse_remote_exception(body: bytes) -> RemoteException | None:
     """Parse a reply body, compact or pretty-printed; None if it is not a RemoteException."""
     try:
         remote = _DECODER.decode(body).remote
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the last: nested too deep
+    except UNREADABLE_JSON:
         return None
     return RemoteException(remote.exception, remote.java_class_name or "", remote.message or "")

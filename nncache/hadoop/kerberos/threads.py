@@ -1,15 +1,16 @@
 """Run calls that may block on the KDC outside the event loop.
 
-A KDC that does not answer blocks a call of libkrb5 for about 50 s, and the call cannot be interrupted. The threads are
-daemons: the process does not wait for them when it exits.
+A KDC that does not answer blocks a call of libkrb5 for about 50 s, and the call cannot be interrupted.
 """
 
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeVar
 
 from nncache.hadoop.errors import KerberosError
+from nncache.net.daemon_thread import on_daemon_thread
 
 MAX_THREADS: Final = 8
 """Concurrent calls; a further call fails immediately."""
@@ -23,14 +24,12 @@ class KdcThreads:
     Invariants:
         T1  No method blocks the event loop.
         T2  A call's future is settled by its deadline. The thread may run on; its result is dropped.
-        T3  No finished call leaves a reference cycle: a daemon's old objects are not garbage-collected
-            (`nncache/daemons/housekeeping.py`).
     """
 
     def __init__(self, max_threads: int = MAX_THREADS) -> None:
         self._max_threads = max_threads
         self._lock = threading.Lock()
-        self.running = 0  # calls in flight
+        self.running = 0  # calls that have not returned
 
     def call(
         self, function: Callable[[], _ResultT], *, timeout_s: float | None, what: str
@@ -39,51 +38,38 @@ class KdcThreads:
 
         It fails with KerberosError after `timeout_s` seconds (None: no timeout). The message begins with `what`.
         """
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[_ResultT] = loop.create_future()
         with self._lock:
             if self.running >= self._max_threads:
-                future.set_exception(
-                    KerberosError(
-                        f"{what}: the KDC has left {self.running} calls without an answer, so it is not asked again "
-                        "yet: see that the KDCs that krb5.conf names are up and can be reached from this host"
-                    )
+                return _failed(
+                    f"{what}: the KDC has left {self.running} calls without an answer, so it is not asked again yet: "
+                    "see that the KDCs that krb5.conf names are up and can be reached from this host"
                 )
-                return future
             self.running += 1
+        try:
+            future = on_daemon_thread(partial(self._counted, function), f"Kerberos: {what}")
+        except RuntimeError as exc:  # the process may have no more threads
+            self._end()
+            return _failed(f"{what}: {exc}")
         if timeout_s is not None:
-            timer = loop.call_later(timeout_s, _expire, future, what, timeout_s)
+            timer = asyncio.get_running_loop().call_later(timeout_s, _expire, future, what, timeout_s)
             future.add_done_callback(lambda _: timer.cancel())
-        threading.Thread(
-            target=self._work, args=(loop, future, function), name=f"Kerberos: {what}", daemon=True
-        ).start()
         return future
 
-    def _work(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        future: "asyncio.Future[_ResultT]",
-        function: Callable[[], _ResultT],
-    ) -> None:
+    def _end(self) -> None:
+        with self._lock:
+            self.running -= 1
+
+    def _counted(self, function: Callable[[], _ResultT]) -> _ResultT:
         try:
-            settle: Callable[[], None] = _giving(future, function())
-        except Exception as exc:  # noqa: BLE001 - it is raised where the future is awaited
-            settle = _failing(future, exc.with_traceback(None))  # a traceback would refer to this frame: T3
+            return function()
         finally:
-            with self._lock:
-                self.running -= 1
-        try:
-            loop.call_soon_threadsafe(settle)
-        except RuntimeError:  # the loop is closed, and with it every waiter
-            return
+            self._end()
 
 
-def _giving(future: "asyncio.Future[_ResultT]", result: _ResultT) -> Callable[[], None]:
-    return lambda: None if future.done() else future.set_result(result)
-
-
-def _failing(future: "asyncio.Future[_ResultT]", exc: Exception) -> Callable[[], None]:
-    return lambda: None if future.done() else future.set_exception(exc)
+def _failed(why: str) -> "asyncio.Future[_ResultT]":
+    future: asyncio.Future[_ResultT] = asyncio.get_running_loop().create_future()
+    future.set_exception(KerberosError(why))
+    return future
 
 
 def _expire(future: "asyncio.Future[_ResultT]", what: str, timeout_s: float) -> None:

@@ -105,8 +105,9 @@ class KeytabTickets:
         )
 
     def recheck(self) -> None:
-        """Get another ticket before this one is used again."""
-        self._is_recheck_due = True
+        """Get another ticket before this one is used again, unless it is younger than RETRY_S."""
+        held = self._held
+        self._is_recheck_due |= held is None or self._clock() - held.starts_at >= RETRY_S
 
     async def get(self, timeout_s: float) -> KerberosTicket:
         """Return a valid ticket. Raises KerberosError: there is none within the timeout; says why and what to do."""

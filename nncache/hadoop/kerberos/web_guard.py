@@ -22,6 +22,9 @@ ASKS_NOBODY: Final = (
     "until then nothing is answered from memory"
 )
 
+BROWSERS_FIELD: Final = "User-Agent"
+"""Not sent: where browsers log in in another way, who sends it is one (AltKerberosAuthenticationHandler, 3.5.0)."""
+
 _ANYBODY: Final = "nncache-probe"
 """A user name that only a server without authentication accepts."""
 
@@ -39,7 +42,9 @@ async def see_guarded(session: aiohttp.ClientSession, address: str, web: NameNod
     url = URL(f"{web.url(address)}{PREFIX}/?op=GETHOMEDIRECTORY&user.name={_ANYBODY}", encoded=True)
     is_left_out = False
     try:
-        async with session.get(url, allow_redirects=False, middlewares=(), ssl=web.ssl) as reply:
+        async with session.get(
+            url, allow_redirects=False, middlewares=(), skip_auto_headers=(BROWSERS_FIELD,), ssl=web.ssl
+        ) as reply:
             status, reason = reply.status, reply.reason
         if status == HTTPStatus.UNAUTHORIZED:
             async with session.get(url, allow_redirects=False, ssl=web.ssl) as reply:

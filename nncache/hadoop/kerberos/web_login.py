@@ -18,9 +18,11 @@ from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.advice import with_advice
 from nncache.hadoop.kerberos.identity import KerberosIdentity
-from nncache.hadoop.kerberos.web_guard import ASKS_NOBODY
+from nncache.hadoop.kerberos.web_guard import ASKS_NOBODY, BROWSERS_FIELD
 
 _COOKIE: Final = re.compile(r'\s*hadoop\.auth=("?)([^";]+)\1\s*(?:;|$)')
+
+_NO_BRACKETS: Final = str.maketrans("", "", "[]")
 
 _KDC_SHARE: Final = 0.6
 """The KDC's share of a request's timeout, so that a timeout of the KDC is not taken for one of the NameNode."""
@@ -39,9 +41,9 @@ class WebLogin:
     def __init__(self, identity: KerberosIdentity, addresses: Collection[str], *, timeout_s: float) -> None:
         """Log in at these addresses, host:port each; `timeout_s` is that of the requests."""
         self._identity = identity
-        self._addresses = frozenset(addresses)
+        self._addresses = frozenset(map(_key, addresses))
         self._kdc_timeout_s = timeout_s * _KDC_SHARE
-        self._cookies: dict[str, str] = {}  # by address
+        self._cookies: dict[str, str] = {}  # by the key of an address
 
     async def __call__(
         self, request: aiohttp.ClientRequest, handler: ClientHandlerType
@@ -51,9 +53,10 @@ class WebLogin:
         Raises:
             KerberosError: There is no ticket for the server; or the server refuses it or does not prove its identity.
         """
-        address = request.url.authority
+        address = _key(request.url.authority)
         if address not in self._addresses:
             return await handler(request)
+        request.headers.pop(BROWSERS_FIELD, None)
         if (cookie := self._cookies.get(address)) is not None:
             request.headers["Cookie"] = f"hadoop.auth={cookie}"
         reply = await handler(request)
@@ -103,21 +106,26 @@ class WebLogin:
 
     def cookie(self, address: str) -> str | None:
         """Return the value of the cookie of an address; None if there is none."""
-        return self._cookies.get(address)
+        return self._cookies.get(_key(address))
 
     def forget(self, address: str, cookie: str) -> None:
         """Remove a cookie that the address no longer accepts: the next request there logs in again."""
-        if self._cookies.get(address) == cookie:
-            del self._cookies[address]
+        if self.cookie(address) == cookie:
+            del self._cookies[_key(address)]
 
     def take(self, address: str, field: str) -> None:
         """Store the cookie of a `Set-Cookie` field from a reply outside this middleware."""
         if (match := _COOKIE.match(field)) is not None:
-            self._cookies[address] = match[2]
+            self._cookies[_key(address)] = match[2]
 
     def _keep(self, address: str, reply: aiohttp.ClientResponse) -> None:
         for field in reply.headers.getall("Set-Cookie", ()):
             self.take(address, field)
+
+
+def _key(address: str) -> str:
+    """Return one text for all spellings of an address: a URL's host is in small letters, its authority without []."""
+    return address.lower().translate(_NO_BRACKETS)
 
 
 def _is_challenge(reply: aiohttp.ClientResponse) -> bool:

@@ -27,6 +27,7 @@ from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namenodes.webhdfs_transport import Data, WebHdfsTransport
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
 
 _KindT = TypeVar("_KindT", bound=msgspec.Struct)
 
@@ -237,9 +238,5 @@ def _truth(body: bytes) -> bool:
 def _decode(body: bytes, kind: type[_KindT]) -> _KindT:
     try:
         return msgspec.json.decode(body, type=kind)
-    except (
-        msgspec.DecodeError,
-        UnicodeDecodeError,
-        RecursionError,
-    ) as exc:  # RecursionError: nested a thousand levels deep
+    except UNREADABLE_JSON as exc:
         raise MalformedReplyError(f"not what was asked for: {body[:200]!r}") from exc

@@ -6,8 +6,8 @@ Sans-I/O. Source: org.apache.hadoop.security.{SaslRpcClient,SaslRpcServer} and o
 | by | state | content |
 |---|---|---|
 | client | NEGOTIATE | |
-| server | NEGOTIATE | its offers; SUCCESS instead if it only has SIMPLE |
-| client | INITIATE | the chosen offer, the first token |
+| server | NEGOTIATE | its offers; SUCCESS instead if it only has SIMPLE, and no delegation tokens |
+| client | INITIATE | the chosen offer, the first token; no reply follows for SIMPLE |
 | server, client | CHALLENGE, RESPONSE | tokens, until the context is complete |
 | server, client | CHALLENGE, RESPONSE | the protections offered; the protection chosen; both wrapped by the context |
 | server | SUCCESS | |
@@ -26,6 +26,7 @@ from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 
 _METHOD: Final = "KERBEROS"
 _MECHANISM: Final = "GSSAPI"
+_SIMPLE: Final = "SIMPLE"
 _SIZE_BYTES: Final = 3  # the width of the maximum message size, which follows the protections
 _MAX_MESSAGE_BYTES: Final = 0xFFFFFF
 """The limit that we announce for one wrapped message. Hadoop exceeds its own announcement; only frames are bounded."""
@@ -113,7 +114,7 @@ class SaslHandshake:
             case _State.OFFERS, pb.RpcSasl.NEGOTIATE:
                 return self._choose(message)
             case _State.OFFERS, pb.RpcSasl.SUCCESS:
-                return self._fall_back()
+                return self._fall_back(b"")
             case _State.CHALLENGE, pb.RpcSasl.CHALLENGE:
                 self._state = _State.OWN
                 return TokenRequest(self._name, message.token)
@@ -136,11 +137,15 @@ class SaslHandshake:
         self._chosen = None
         return encode_sasl(self._client_id, message)
 
-    def _choose(self, offers: pb.RpcSasl) -> TokenRequest:
+    def _choose(self, offers: pb.RpcSasl) -> bytes | TokenRequest:
         for offer in offers.auths:
             if (offer.method, offer.mechanism) == (_METHOD, _MECHANISM):
                 break
         else:
+            for offer in offers.auths:
+                if offer.method == _SIMPLE:  # of a NameNode, beside TOKEN
+                    chosen = pb.RpcSasl(state=pb.RpcSasl.INITIATE, auths=[offer])
+                    return self._fall_back(encode_sasl(self._client_id, chosen))
             offered = ", ".join(offer.method for offer in offers.auths) or "nothing"
             raise RpcLoginError(
                 f"{self._address} does not offer Kerberos, but {offered}: is "
@@ -158,7 +163,7 @@ class SaslHandshake:
         self._state = _State.OWN
         return TokenRequest(self._name, None)
 
-    def _fall_back(self) -> bytes:
+    def _fall_back(self, choice: bytes) -> bytes:
         if self._fallback is None:
             raise RpcLoginError(
                 f"{self._address} only has SIMPLE authentication, in which anybody may claim to be the NameNode, and "
@@ -166,7 +171,7 @@ class SaslHandshake:
                 "cluster is being secured, set fallback_to_simple_auth_allowed"
             )
         self._state = _State.DONE
-        return self._fallback.begin()
+        return choice + self._fallback.begin()
 
     def _agree(self, wrapped: bytes) -> bytes:
         """Choose the strongest protection that the server offers."""

@@ -6,7 +6,7 @@ frames stay in the splitter.
 """
 
 import asyncio
-from typing import cast
+from typing import Final, cast
 
 from nncache.hadoop.errors import (
     FramingError,
@@ -17,6 +17,7 @@ from nncache.hadoop.errors import (
     RpcUnavailableError,
 )
 from nncache.hadoop.kerberos.identity import Initiator
+from nncache.hadoop.remote_exception import Verdict, verdict_of
 from nncache.hadoop.rpc.framing import FrameSplitter, encode_preamble
 from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, TokenRequest
 from nncache.hadoop.rpc.messages import Refused, Reply, encode_ping, parse_reply
@@ -26,6 +27,10 @@ from nncache.hadoop.rpc.sasl import Handshake
 SIMPLE_ADVICE = (
     "a secured cluster wants Kerberos: give this service an identity with --principal and --keytab"
 )
+
+_TOO_BUSY: Final = {Verdict.RETRIABLE, Verdict.STANDBY}
+"""How a NameNode refuses a call, and ends its connection, while too many wait: with `ipc.PORT.backoff.enable`, and with
+`ipc.PORT.callqueue.overflow.trigger.failover` (Server.internalQueueCall)."""
 
 
 class Wire(asyncio.Protocol):
@@ -176,11 +181,12 @@ class Wire(asyncio.Protocol):
                 self._ready.set_result(True)
             return
         reply = parse_reply(frame)
-        if isinstance(reply, Refused) and reply.is_fatal:
-            raise self._refusal(reply)
+        refusal = self._refusal(reply) if isinstance(reply, Refused) and reply.is_fatal else None
         waiter = self._waiting.get(reply.call_id)
-        if waiter is not None and not waiter.done():
+        if isinstance(refusal, RpcUnavailableError | None) and waiter is not None and not waiter.done():
             waiter.set_result(reply)
+        if refusal is not None:
+            raise refusal
 
     def _answer(self, token: "asyncio.Future[bytes]") -> None:
         """Continue the handshake with the token that it waited for."""
@@ -207,6 +213,10 @@ class Wire(asyncio.Protocol):
         if reply.detail == pb.FATAL_UNAUTHORIZED:
             advice = "" if self._handshake.auth_protocol == SASL_AUTH_PROTOCOL else SIMPLE_ADVICE
             return RpcAuthenticationError(self._address, reply.message, advice)
+        if verdict_of(reply.class_name) in _TOO_BUSY:
+            return RpcUnavailableError(
+                f"{self._address} closed the connection: {reply.message}", is_sent=True
+            )
         return FramingError(f"{self._address} refused the connection: {reply.class_name}: {reply.message}")
 
     def _fail(self, error: RpcError) -> None:

@@ -287,7 +287,7 @@ class PolledEdits:
             case RpcUnavailableError() | ChannelUnavailableError():
                 namenode.lost()  # so that the new connection is confirmed before a poll is spent on it
             case RemoteCallError(verdict=verdict) if verdict in PASSING:
-                pass
+                namenode.lost()  # the connection may have ended with it
             case _:
                 if self._unreadable_since is None:
                     self._unreadable_since = now

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
 from nncache.coordination.zookeeper import Znode, ZnodeWatch, ZooKeeperSession
 from nncache.hadoop import feed_znodes
 from nncache.hadoop.events import Event, EventBatch
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
@@ -99,7 +98,7 @@ class FeedReader:
             )
         try:
             return feed_znodes.parse_namespace(znode.data).block_pool
-        except msgspec.MsgspecError as exc:
+        except UNREADABLE_JSON as exc:
             raise self._corrupt(path, exc) from exc
 
     async def begin(self, after_txid: int | None) -> None:
@@ -264,7 +263,7 @@ class FeedReader:
     def _parsed(self, znode: Znode, txid: int) -> tuple[Event, ...]:
         try:
             return feed_znodes.parse_edit(znode.data)
-        except msgspec.MsgspecError as exc:
+        except UNREADABLE_JSON as exc:
             raise MissingEventsError(
                 str(self._corrupt(znode.path, exc)), GapKind.UNREADABLE, first_txid=txid, last_txid=txid
             ) from exc

@@ -4,6 +4,8 @@ from dataclasses import asdict, dataclass
 
 import msgspec
 
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherIdentity:
@@ -27,5 +29,5 @@ def parse_identity(data: bytes) -> PublisherIdentity | None:
     """Return the identity that a znode holds, or None if no publisher wrote it."""
     try:
         return msgspec.json.decode(data, type=PublisherIdentity)
-    except msgspec.MsgspecError:
+    except UNREADABLE_JSON:
         return None

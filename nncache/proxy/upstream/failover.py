@@ -35,6 +35,9 @@ from nncache.proxy.upstream.service_login import ServiceLogin
 _READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})  # safe by RFC 9110, section 9.2.1
 _FORBIDDEN: Final = 403  # the status of StandbyException and RetriableException
 _PAUSES_S: Final = (0.0, 0.05, 0.1, 0.2, 0.4)  # before each further round; the last one repeats
+_NOT_LOGGED_IN: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FOUND}
+"""Statuses for a caller without a login. The second is sent if `User-Agent` looks like a browser's, and browsers log in
+elsewhere (JWTRedirectAuthenticationHandler); a NameNode has no other use for it."""
 _LOOK_AGAIN_S: Final = 1.0  # the NameNodes are asked again at this interval even if the pool sees none active
 _MAX_CUTS: Final = 3  # a read whose connection was cut more often is not retried
 
@@ -282,18 +285,18 @@ class FailoverClient:
     async def _ask_as_service(self, namenode: NameNode, call: UpstreamCall) -> UpstreamResponse:
         """Ask with the service's own credential; if that is rejected, log in and ask once more.
 
-        A 401 to the service's credential means that the call had no effect; it is not forwarded to the client.
+        Such a refusal of the service's credential means that the call had no effect; no client gets it.
         """
         assert self._login is not None, "a call as the service needs its login"
         head = await self._login.signed(call.head, namenode)
         answer = await self._send(namenode, call, head)
-        if answer.exchange.status == HTTPStatus.UNAUTHORIZED:
+        if answer.exchange.status in _NOT_LOGGED_IN:
             await answer.close()
             self._login.refused(head, namenode)
             if call.body is not None and call.body.is_begun:  # the part that was read is lost
                 raise ServiceLoginError("the proxy's login at the NameNode has ended; send the request again")
             answer = await self._send(namenode, call, await self._login.signed(call.head, namenode))
-            if answer.exchange.status == HTTPStatus.UNAUTHORIZED:
+            if answer.exchange.status in _NOT_LOGGED_IN:
                 await answer.close()
                 raise ServiceLoginError("the NameNode does not accept the proxy's login")
         answer.exchange.headers = self._login.replied(namenode, answer.exchange.headers)

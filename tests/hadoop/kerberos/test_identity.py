@@ -18,6 +18,7 @@ from nncache.hadoop.kerberos.krb5_library import default_realm
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
+from nncache.hadoop.kerberos.tickets import RETRY_S
 from nncache.net.setting_error import SettingError
 from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.counted_identity import acceptor
@@ -133,8 +134,11 @@ async def test_a_silent_kdc_costs_its_share_of_time_and_no_more(realm: KdcServer
 
 async def test_a_ticket_that_a_server_refused_is_got_again(realm: KdcServer) -> None:
     """With a new cache, so that the ticket for the server is a new one, too."""
-    identity = made(of_alice(realm))
+    now = 0.0
+    identity = identity_of(of_alice(realm), lambda: now)
+    assert identity is not None
     first = await identity.initiator(Mechanism.KERBEROS, HANG_S)
+    now += RETRY_S
     identity.recheck()
     second = await identity.initiator(Mechanism.KERBEROS, HANG_S)
     assert first.context._ticket != second.context._ticket  # noqa: SLF001 - nothing else tells them apart

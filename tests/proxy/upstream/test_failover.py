@@ -421,13 +421,15 @@ async def asking_as_service(pool: FakePool, login: Login) -> AsyncIterator[Failo
 
 CHALLENGE = b"WWW-Authenticate: Negotiate\r\nSet-Cookie: hadoop.auth=\r\n"
 UNAUTHORIZED = b"HTTP/1.1 401 Unauthorized\r\n" + CHALLENGE + b"Content-Length: 0\r\n\r\n"
+TO_BROWSERS = b"HTTP/1.1 302 Found\r\nLocation: https://sso.x/\r\nContent-Length: 0\r\n\r\n"
 RENEWED = OK.replace(b"\r\n", b"\r\nSet-Cookie: hadoop.auth=own\r\nWWW-Authenticate: Negotiate x\r\n", 1)
 
 
+@pytest.mark.parametrize("refusal", [UNAUTHORIZED, TO_BROWSERS], ids=["401", "302"])
 @pytest.mark.parametrize("head", [READ, WRITE], ids=["read", "write"])
-async def test_a_login_that_has_ended_is_made_again_once(head: RequestHead) -> None:
+async def test_a_login_that_has_ended_is_made_again_once(head: RequestHead, refusal: bytes) -> None:
     """With a 401 nothing was done, also of a write; what is the service's own goes to no client."""
-    async with RawNameNode(says(UNAUTHORIZED), says(RENEWED)) as one:
+    async with RawNameNode(says(refusal), says(RENEWED)) as one:
         pool = pool_of(one)
         async with asking_as_service(pool, Login()) as a:
             answer = await ask(a, replace(head, acts_for="alice"))
@@ -438,9 +440,10 @@ async def test_a_login_that_has_ended_is_made_again_once(head: RequestHead) -> N
         assert [b"hadoop.auth=%d" % number in sent for number, sent in enumerate(one.heads)] == [True, True]
 
 
-async def test_a_refused_login_is_no_challenge_to_the_client() -> None:
+@pytest.mark.parametrize("refusal", [UNAUTHORIZED, TO_BROWSERS], ids=["401", "302"])
+async def test_a_refused_login_is_no_challenge_to_the_client(refusal: bytes) -> None:
     """It is told that the service is not available."""
-    async with RawNameNode(says(UNAUTHORIZED), says(UNAUTHORIZED)) as one:
+    async with RawNameNode(says(refusal), says(refusal)) as one:
         pool = pool_of(one)
         async with asking_as_service(pool, Login()) as a:
             with pytest.raises(ServiceLoginError) as failed:
