@@ -14,7 +14,7 @@ from nncache.invalidation.journal.access import JournalAccess, why_unreadable
 
 
 async def ask_journalnode(access: JournalAccess, address: str, storage: tuple[int, str]) -> JournalNodeFound:
-    """Return whether it can be read, and its configuration; `storage` as for `JournalAccess.see_same_journal`."""
+    """Return whether it can be read, and its configuration; `storage` as for `JournalAccess.check_same_journal`."""
     trouble, (conf, silence) = await asyncio.gather(
         why_unreadable(access, address, storage), _conf(access, address)
     )

@@ -360,7 +360,7 @@ async def test_a_journal_of_another_namespace_counts_for_nothing(
         """Take any journal for this namespace's."""
 
     if not is_compared:
-        monkeypatch.setattr(JournalAccess, "see_same_journal", believe)
+        monkeypatch.setattr(JournalAccess, "check_same_journal", believe)
     monkeypatch.setattr(of_source, "START_S", 1.0)
     for node in fixture.journal.nodes:
         node.status, node.text = HTTPStatus.FORBIDDEN, "This node has namespaceId '1'"
