@@ -113,14 +113,12 @@ async def _wrong(key: str, look: Callable[[], object]) -> str:
 
 
 async def on_disk(key: str, look: Callable[[], _T]) -> _T:
-    """Run a reader of a setting's files on a daemon thread; return its result. Raises SettingError: the disk hangs."""
+    """Run a reader of a setting's files on a daemon thread. Raises SettingError: a disk or a name server hangs."""
     try:
         async with asyncio.timeout(STEP_S):
             return await on_daemon_thread(look, key)
     except TimeoutError as error:
-        raise SettingError(
-            key, "its files", f"no answer in {STEP_S:g} s: must be on a disk that answers"
-        ) from error
+        raise SettingError(key, f"no answer in {STEP_S:g} s", "a disk or a name server hangs") from error
 
 
 async def _bind(endpoint: ListenAddress) -> str:
