@@ -145,7 +145,7 @@ def main(  # noqa: PLR0913 - one for each option
             f"in mode waiting each poller waits for one path, and in {workload.name} it has "
             f"{workload.paths_per_poller}: leave it out (--modes direct,nncache,nginx)"
         )
-    _see_what_is_there(namenode, proxy, modes)
+    _check_cluster(namenode, proxy, modes)
     if namenode and edits_source != INOTIFY:
         raise click.UsageError("--edits-source is of a cluster that is started, and not of one of your own")
     if Mode.NGINX in modes:
@@ -184,7 +184,7 @@ def main(  # noqa: PLR0913 - one for each option
     sys.exit(0 if is_enough else _SHORTFALL)
 
 
-def _see_what_is_there(namenode: str, proxy: str, modes: tuple[Mode, ...]) -> None:
+def _check_cluster(namenode: str, proxy: str, modes: tuple[Mode, ...]) -> None:
     if proxy and not namenode:
         raise click.UsageError("--nncache stands before a NameNode of your own: name that, too (--namenode)")
     ours = (Mode.NNCACHE, Mode.WAITING)

@@ -22,6 +22,7 @@ NAMESPACE = Namespace("CID-1", "BP-1-127.0.0.1-1")
 
 ACCESS_CONTROL = "org.apache.hadoop.security.AccessControlException"
 STANDBY = "org.apache.hadoop.ipc.StandbyException"
+BUSY = "org.apache.hadoop.ipc.RetriableException"
 IO = "java.io.IOException"
 
 

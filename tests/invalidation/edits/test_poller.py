@@ -16,7 +16,16 @@ from nncache.invalidation.errors import (
     UnreadableEditsError,
 )
 from nncache.invalidation.settings import PollingSettings
-from tests.invalidation.fakes import ACCESS_CONTROL, IO, STANDBY, fake_cluster, reading, remote_error, txids
+from tests.invalidation.fakes import (
+    ACCESS_CONTROL,
+    BUSY,
+    IO,
+    STANDBY,
+    fake_cluster,
+    reading,
+    remote_error,
+    txids,
+)
 from tests.invalidation.virtual_time import clock, until
 
 
@@ -236,6 +245,22 @@ async def test_edits_unreadable_for_a_while_lose_nothing() -> None:
         loop.call_later(how_long_s, lambda: setattr(on.namenode, "refusal", None))
         read = await on.source.read()
         assert txids([read]) == [on.namenode.log.end]
+
+
+async def test_a_busy_namenode_is_confirmed_before_it_is_polled_again() -> None:
+    """It ends the connection with its refusal, and a page over another one would not be believed."""
+    on = await reading()
+    polls = len(on.namenode.asked)
+    on.namenode.refusal = remote_error(BUSY, "Server too busy - disconnecting")
+
+    def answer_again() -> None:
+        on.namenode.refusal = None
+        on.namenode.cut()
+
+    asyncio.get_running_loop().call_later(2 * UNREADABLE_S, answer_again)
+    on.namenode.unlink("/a")
+    assert txids([await on.source.read()]) == [11]
+    assert len(on.namenode.asked) == polls + 1
 
 
 async def test_a_cancelled_read_loses_nothing() -> None:

@@ -213,12 +213,12 @@ async def test_damage_that_stays_ends_the_run(edits: EditsDirectory, monkeypatch
 async def test_a_disk_that_hangs_is_waited_for_in_bounds(
     edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then another source is read, or another publisher leads; and one thread hangs, however often it is tried."""
+    """Then another source is read, or another publisher leads; one thread hangs, for which no process waits."""
     monkeypatch.setattr(directory, "START_S", 0.1)
-    is_well, hanging = threading.Event(), list[Path]()
+    is_well, hanging = threading.Event(), list[tuple[Path, bool]]()
 
     def hang(path: Path, _: Namespace) -> None:
-        hanging.append(path)
+        hanging.append((path, threading.current_thread().daemon))
         is_well.wait(HANG_S)
 
     try:
@@ -227,7 +227,7 @@ async def test_a_disk_that_hangs_is_waited_for_in_bounds(
             for _ in range(3):
                 with pytest.raises(ChannelUnavailableError, match=r"no answer in 0\.1 s"):
                     await asyncio.wait_for(edits.source.start(None), HANG_S)
-        assert hanging == [edits.path]
+        assert hanging == [(edits.path, True)]
     finally:
         is_well.set()
     monkeypatch.undo()

@@ -41,6 +41,11 @@ class Fixture:
         """As of when the NameNode has last said how far its log has come."""
         return -inf if self.pool.last_probe is None else self.pool.last_probe.as_of
 
+    @property
+    def behind(self) -> list[int]:
+        """How far each JournalNode is behind, of those that have shown anything."""
+        return list(self.source.stats().journal.behind_txids.values())
+
     def write(self, count: int, body: bytes = b"") -> None:
         """Have the NameNode write transactions."""
         self.journal.write(count, body)
@@ -107,22 +112,60 @@ async def test_what_caches_lack_is_read_from_segments(fixture: Fixture) -> None:
     assert await fixture.read_through(25) == list(range(21, 26))
 
 
-async def test_how_far_one_is_behind_is_known_once_it_has_shown_anything(fixture: Fixture) -> None:
-    """Not by all there is before, and of none that is not asked."""
+async def test_how_far_one_is_behind_is_known(fixture: Fixture) -> None:
+    """From the beginning on; of none that is not asked."""
     assert fixture.source.stats().journal.counted == {}
     await fixture.source.start(20)
-    assert fixture.source.stats().journal.behind_txids == {}
     nodes = fixture.journal.nodes
     fixture.journal.nodes = nodes[:2]
     fixture.write(5)
-    await fixture.read_through(25)
-    async with asyncio.timeout(HANG_S):
-        while sum(fixture.source.stats().journal.counted.values()) < 3:
-            await fixture.source.read()
-    assert fixture.source.stats().journal.behind_txids == {"jn0:8485": 0, "jn1:8485": 0}
+    await fixture.read_until(lambda: fixture.behind == [0, 0, 5])
     fixture.source.stop()
     figures = fixture.source.stats().journal
     assert (figures.counted, figures.behind_txids) == ({}, {})
+
+
+async def test_large_transactions_come_a_few_at_a_time(fixture: Fixture) -> None:
+    """One answer is taken in one turn of the event loop, and there may be 128 MiB of it (RPC's limit)."""
+    node = fixture.journal.nodes[0]
+    ask, sizes = node.edits, list[int]()
+
+    async def measured(since_txid: int, max_transactions: int) -> JournaledEdits:
+        reply = await ask(since_txid, max_transactions)
+        sizes.append(sum(len(frame.body) for frame in reply.frames))
+        return reply
+
+    node.edits = measured  # type: ignore[method-assign] # it is a fake
+    fixture.write(400, b"x" * 40_000)
+    await fixture.source.start(20)
+    assert len(await fixture.read_through(420)) == 400
+    assert max(sizes) <= of_source.FIRST_TRANSACTIONS * 40_000
+    assert sum(size > of_source.ANSWER_BYTES for size in sizes) == 1
+
+
+@pytest.mark.parametrize("has_cache", [True, False])
+async def test_one_that_always_answers_last_is_not_behind(fixture: Fixture, *, has_cache: bool) -> None:
+    """What two others have shown is behind the position; also where it has it on its disk alone."""
+    await fixture.source.start(20)
+    await fixture.read_until(lambda: fixture.behind == [0, 0, 0])
+    last, may_answer = fixture.journal.nodes[2], asyncio.Event()
+    ask, asked = last.edits, asyncio.Event()
+
+    async def late(since_txid: int, max_transactions: int) -> JournaledEdits:
+        reply = await ask(since_txid, max_transactions)
+        asked.set()
+        await may_answer.wait()
+        return reply
+
+    last.edits = late  # type: ignore[method-assign] # it is a fake
+    await fixture.read_until(asked.is_set)
+    fixture.write(5)
+    if not has_cache:
+        last.cache.clear()
+    await fixture.read_through(25)
+    assert fixture.behind == [0, 0, 5]
+    may_answer.set()
+    await fixture.read_until(lambda: fixture.behind == [0, 0, 0])
 
 
 @pytest.mark.parametrize("at_first_sight", [False, True])
@@ -317,7 +360,7 @@ async def test_a_journal_of_another_namespace_counts_for_nothing(
         """Take any journal for this namespace's."""
 
     if not is_compared:
-        monkeypatch.setattr(JournalAccess, "see_same_journal", believe)
+        monkeypatch.setattr(JournalAccess, "check_same_journal", believe)
     monkeypatch.setattr(of_source, "START_S", 1.0)
     for node in fixture.journal.nodes:
         node.status, node.text = HTTPStatus.FORBIDDEN, "This node has namespaceId '1'"

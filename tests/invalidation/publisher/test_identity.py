@@ -12,7 +12,17 @@ def test_an_identity_survives_the_wire() -> None:
     assert parse_identity(encode_identity(US)) == US
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"\xff", b'{"host":"a","pid":1,"admin":"b"}', b"[]"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{}",
+        b"\xff",
+        b'{"host":"a","pid":1,"admin":"b"}',
+        b"[]",
+        pytest.param(b'{"x":' + b"[" * 5_000, id="deep"),
+    ],
+)
 def test_what_nobody_of_ours_wrote_is_nobody(data: bytes) -> None:
     """A foreign znode at our place is waited for like any other."""
     assert parse_identity(data) is None

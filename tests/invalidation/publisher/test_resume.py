@@ -241,7 +241,8 @@ async def test_a_gap_that_cannot_be_published_is_found_again() -> None:
     assert on.output.reported == [dropped(11, 20, "purged")]
 
 
-async def test_a_corrupt_edit_of_a_feed_is_given_up(on: FakeCluster) -> None:
+@pytest.mark.parametrize("data", [b"[{", b'[{"type":"UNLINK","x":' + b"[" * 5_000], ids=["cut", "deep"])
+async def test_a_corrupt_edit_of_a_feed_is_given_up(on: FakeCluster, data: bytes) -> None:
     """A publisher that met it again in each run would publish nothing any more."""
     feed = FakeFeed(on.zookeeper)
     on.namenode.log = feed.log
@@ -253,7 +254,7 @@ async def test_a_corrupt_edit_of_a_feed_is_given_up(on: FakeCluster) -> None:
         async with on.publishing():
             on.zookeeper.disconnect()
             before, txid, last_txid = (on.namenode.unlink("/f") for _ in range(3))
-            feed.commit(SetData(ROOT + feed_znodes.edit(1, txid - 1), b"[{"))
+            feed.commit(SetData(ROOT + feed_znodes.edit(1, txid - 1), data))
             on.zookeeper.connect()
             await on.published()
             found = on.records("f")[-1].content
