@@ -26,7 +26,7 @@ SEEN_SOON = (
 
 
 def test_the_quick_ways_answer_as_the_ordinary_path() -> None:
-    """Whatever the requests, their spelling and their segmentation, and whatever happens in between."""
+    """This holds for any requests, spellings and segmentations, and for any events in between."""
     figures = compare(requests=6_000, seed=2)
     assert figures.shortfalls(requests=6_000) == [], figures.reported
 

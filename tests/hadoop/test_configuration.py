@@ -19,7 +19,7 @@ def read(tmp_path: Path, *texts: str, **environ: str) -> Configuration:
 
 
 def test_the_last_value_wins_unless_one_was_final(tmp_path: Path) -> None:
-    """Also within one file; a `final` property without a value also blocks later ones."""
+    """This also holds within one file; a `final` property without a value blocks later ones, too."""
     found = read(
         tmp_path,
         site(prop("a", "1"), prop("b", "1", is_final=True), prop("b", "2"), prop("c", None, is_final=True)),

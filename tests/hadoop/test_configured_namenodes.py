@@ -158,7 +158,7 @@ def test_what_does_not_say_enough_is_refused(more: dict[str, str], message: str)
 def test_a_nameservice_that_is_not_described_is_refused(
     more: dict[str, str], nameservice: str, message: str
 ) -> None:
-    """Nor is it replaced by another nameservice."""
+    """No other nameservice takes its place."""
     with pytest.raises(SettingError, match=re.escape(message)):
         of({**PAIR, **more}, nameservice)
 

@@ -280,7 +280,7 @@ PUT /p                                  | no
 
 @pytest.mark.parametrize("row", WINDOWS.strip().splitlines())
 def test_only_what_may_have_a_second_step_opens_a_window(row: str) -> None:
-    """Also if the path or the rest of the query is uncertain: the redirect that follows decides."""
+    """The path or the rest of the query may be uncertain: the redirect that follows decides."""
     request, expected = (part.strip() for part in row.split("|"))
     method, target = request.split(" ")
     assert opens_window(parse_call(method, V1 + target)) is (expected == "yes")

@@ -132,7 +132,7 @@ def test_a_glob_is_taken_apart(glob: str, expected: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_a_glob_is_refused_with_place_and_reason(glob: str, position: int, reason: str) -> None:
-    """Also where Hadoop would accept a meaning that the author hardly intended."""
+    """This includes globs that Hadoop accepts with a meaning that the author hardly intended."""
     with pytest.raises(GlobError) as refused:
         parse_glob(glob)
     assert (refused.value.glob, refused.value.position, refused.value.reason) == (glob, position, reason)

@@ -412,7 +412,7 @@ def is_node(found: object) -> bool:
 
 @pytest.mark.parametrize("later", [{}, {"b": "/b"}, {"a": "/c", "b": "/b"}])
 def test_of_a_glob_that_goes_nothing_is_left(later: dict[str, str]) -> None:
-    """Also if another glob takes its name."""
+    """This also holds if another glob takes its name."""
     globs = GlobSet({"a": "/a", "root": "/"})
     assert globs.names_matching("/a") == {"a"}
     globs.change_to(later)
@@ -422,7 +422,7 @@ def test_of_a_glob_that_goes_nothing_is_left(later: dict[str, str]) -> None:
 
 
 def test_what_a_set_remembers_goes_with_it() -> None:
-    """Also the states after a "*", which reference themselves, although no garbage collector runs."""
+    """This includes the states after a "*", which reference themselves, although no garbage collector runs."""
     kept = GlobSet({"a": "/x/*/end", "b": "/y"})
     gc.disable()
     tracemalloc.start()
@@ -442,7 +442,7 @@ def test_what_a_set_remembers_goes_with_it() -> None:
 
 
 def test_a_glob_that_goes_costs_what_it_is_itself() -> None:
-    """With 2,000 other globs: no other one is parsed or built again."""
+    """There are 2,000 other globs, and none of them is parsed or built again."""
     texts = {str(number): f"/logs/{{app{number},batch/run{number}}}/*.done" for number in range(2_000)}
     globs = GlobSet(texts)
     steps = 0

@@ -89,7 +89,7 @@ def test_what_was_sent_is_what_is_read(exception: str, java_class_name: str, mes
     ],
 )
 def test_a_class_name_has_a_verdict(class_name: str, verdict: Verdict) -> None:
-    """With or without a package; a name with only the same ending is another one."""
+    """The name may lack its package; a name with only the same ending is another one."""
     assert verdict_of(class_name) is verdict
     assert verdict_of(class_name.rpartition(".")[2] or class_name) is verdict
 

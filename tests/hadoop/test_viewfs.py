@@ -36,7 +36,7 @@ def test_without_viewfs_there_is_none() -> None:
 
 
 def test_a_file_system_without_a_name_uses_the_default_table() -> None:
-    """Or the table that `default.name.key` names."""
+    """The setting `default.name.key` may name another table."""
     link = {"fs.viewfs.mounttable.default.link./a": "hdfs://ns1/a", "dfs.nameservices": "ns1"}
     assert viewfs_mounts(Configuration({"fs.defaultFS": "viewfs:///", **link}, {})) == {"/a": "ns1"}
     named = {

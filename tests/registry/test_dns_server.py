@@ -87,7 +87,7 @@ async def refused(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 async def test_both_transports_are_on_one_port() -> None:
-    """Also if the system chose the port."""
+    """This also holds if the system chose the port."""
     async with served() as server, datagrams(server) as (send, received):
         send(b"hello")
         assert await received.get() == b"udp hello"

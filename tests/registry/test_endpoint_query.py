@@ -54,7 +54,7 @@ def test_data_without_the_value_need_no_parsing() -> None:
 
 @given(api=st.text(max_size=8), escaped=st.booleans())
 def test_nothing_that_matches_is_passed_over(api: str, *, escaped: bool) -> None:
-    """Also if JSON escapes the value."""
+    """This also holds if JSON escapes the value."""
     data = encode_record(ServiceRecord(external=(uri_endpoint(api, "REST"),)))
     if escaped:
         data = data.replace(b'"REST"', b'"\\u0052EST"')

@@ -108,7 +108,7 @@ async def test_after_a_gap_all_is_reported(zookeeper_server: ZooKeeperServer) ->
 
 
 async def test_a_loss_is_reported_before_the_next_connection(zookeeper_server: ZooKeeperServer) -> None:
-    """So that waiting clients are informed."""
+    """Waiting clients must learn of it."""
     async with following(zookeeper_server) as s:
         zookeeper_server.kill()
         try:

@@ -81,7 +81,7 @@ async def test_what_is_above_must_be_there(registry: Registry) -> None:
 
 
 async def test_an_entry_may_be_missing_or_hold_no_record(registry: Registry) -> None:
-    """Or it holds a broken record; each case has its own error."""
+    """Its record may also be broken; each case has its own error."""
     for call in (registry.resolve, registry.stat, registry.list):
         with pytest.raises(PathNotFoundError):
             await call("/services/hdfs")

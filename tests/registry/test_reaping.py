@@ -167,7 +167,7 @@ async def test_an_entry_that_may_not_be_read_stays(registry: Registry, manager: 
 async def test_a_live_container_keeps_its_applications_record(
     registry: Registry, manager: FakeResourceManager
 ) -> None:
-    """So does a record below it that cannot be read."""
+    """An unreadable record below it has the same effect."""
     await registry.bind("/users/joe/web/a/components/c4", of("container", LIVE))
     znode = registry.znode("/users/joe/web/a/components/c5")
     await registry.zookeeper.commit([Create(znode, b'{"type":"JSONServiceRecord"')])

@@ -121,7 +121,7 @@ async def test_others_run_while_records_are_parsed(
 
 
 async def test_a_path_that_is_not_there_is_an_error(registry: Registry) -> None:
-    """So is an invalid path."""
+    """An invalid path is an error as well."""
     with pytest.raises(PathNotFoundError):
         await read_tree(registry, "/services/yarn")
     with pytest.raises(InvalidPathnameError):

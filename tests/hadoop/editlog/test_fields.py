@@ -83,7 +83,7 @@ def test_a_body_that_ends_within_a_field_is_noticed(read: Reader, body: bytes) -
     ],
 )
 def test_what_is_no_such_field_is_refused(read: Reader, body: bytes) -> None:
-    """Or the returned end differs from the body's."""
+    """It is an error, or the returned end differs from the body's."""
     try:
         _, end = read(body, 0)
     except UNREADABLE:

@@ -194,7 +194,7 @@ def test_damage_amid_the_bytes_is_an_error(writer: Writer) -> None:
 
 
 def test_a_purged_segment_is_an_error(writer: Writer) -> None:
-    """Also if a NameNode was not active for a while; the directory is listed twice before the error."""
+    """It may be gone after a time as a standby; the directory is listed twice before the error."""
     for _ in range(2):
         writer.roll()
     for path in sorted(writer.directory.glob("edits_0*"))[:1]:

@@ -30,7 +30,7 @@ HTTP = Principal("HTTP", "localhost")
 @pytest.mark.parametrize("mechanism", list(Mechanism))
 @pytest.mark.parametrize("server", [HTTP, Principal("HTTP", "localhost", REALM)])
 def test_both_sides_know_each_other_then(realm: KdcServer, mechanism: Mechanism, server: Principal) -> None:
-    """By the host's name or by the principal; each side unwraps the other's messages."""
+    """They use the host's name or the principal; each side unwraps the other's messages."""
     ticket = ticket_from_keytab(ALICE, str(realm.keytab("alice")), new_cache())
     assert 3000 < ticket.lifetime_s <= 3600 + 1, (
         "the hour that the KDC gives; both clocks are read in whole seconds"
@@ -84,7 +84,7 @@ def test_a_server_that_the_kdc_does_not_know(realm: KdcServer) -> None:
 
 
 def test_the_ticket_of_a_cache(realm: KdcServer, tmp_path: Path) -> None:
-    """Of the given principal, or of the principal that the cache belongs to."""
+    """It is that of the given principal, or of the principal that the cache belongs to."""
     cache = f"FILE:{realm.kinit('alice', ccache=tmp_path / 'cc')}"
     assert ticket_from_cache(ALICE, cache).lifetime_s > 3000
     assert ticket_from_cache(None, cache).lifetime_s > 3000

@@ -119,7 +119,7 @@ async def test_a_server_that_wants_to_go_on_has_proven_nothing(realm: KdcServer)
 
 
 async def test_a_silent_kdc_costs_its_share_of_time_and_no_more(realm: KdcServer) -> None:
-    """With a ticket, but none for the server yet; the login continues when the KDC answers."""
+    """There is a ticket, but none for the server yet; the login continues when the KDC answers."""
     identity = made(of_alice(realm))
     initiator = await identity.initiator(Mechanism.KERBEROS, HANG_S)
     assert not initiator.context.is_complete
@@ -147,7 +147,7 @@ async def test_a_ticket_that_a_server_refused_is_got_again(realm: KdcServer) -> 
 async def test_a_ticket_is_renewed_while_no_connection_is_made(
     realm: KdcServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that a ticket exists when the KDC is unavailable; a failed renewal ends nothing."""
+    """Then a ticket exists when the KDC is unavailable; a failed renewal ends nothing."""
     monkeypatch.setattr("nncache.hadoop.kerberos.identity.KEEP_S", 0.01)
     settings = of_alice(realm)
     now = 0.0

@@ -328,7 +328,7 @@ def test_a_cache_is_gone_once_it_is_destroyed(realm: KdcServer) -> None:
 
 
 def test_without_libkrb5_nothing_is_destroyed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with another implementation of Kerberos: tickets remain until they expire."""
+    """For example, with another implementation of Kerberos tickets remain until they expire."""
 
     def fail(_: str) -> None:
         raise OSError("not found")

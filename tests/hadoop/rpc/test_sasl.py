@@ -120,7 +120,7 @@ def test_one_who_acts_for_a_user_names_them_at_the_end() -> None:
     ],
 )
 def test_the_strongest_protection_is_chosen(mask: int, chosen: Qop) -> None:
-    """Of the offered ones; without protection no message size is sent (RFC 4752 section 3.1)."""
+    """It is one of the offered ones; without protection no message size is sent (RFC 4752 section 3.1)."""
     context = FakeContext()
     made = handshake(context)
     token = offered(made, context, mask).token

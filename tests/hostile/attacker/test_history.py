@@ -15,7 +15,7 @@ HISTORIES = 80
 
 
 def test_a_strangers_call_costs_no_hit_and_leaks_nothing() -> None:
-    """Whatever the cheap calls, each invariant holds, and the histories show all wanted kinds of calls."""
+    """Each invariant holds for any cheap calls, and the histories have all wanted kinds of calls."""
     figures = tell_chunk(range(1, HISTORIES + 1))
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
     assert figures.shortfalls(histories=HISTORIES) == []

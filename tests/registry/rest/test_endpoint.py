@@ -136,7 +136,7 @@ async def test_head_is_get_without_a_body() -> None:
 
 
 async def test_other_paths_go_on_as_before() -> None:
-    """Also paths that begin with the same characters."""
+    """This includes paths that begin with the same characters."""
     async with fixture() as s:
         assert (await s.ask("x")).body == b"others"
         assert s.pages.read == []

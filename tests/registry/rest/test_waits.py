@@ -153,7 +153,7 @@ async def test_what_differs_already_is_answered_at_once() -> None:
 
 
 async def test_at_the_end_of_the_time_it_is_read_once_more() -> None:
-    """So that a watch that does not fire cannot cause an old answer; in this test the change is not reported."""
+    """A watch that does not fire cannot cause an old answer; in this test the change is not reported."""
     async with fixture() as s:
         held = await s.hold(want=replace(KNOWS_OLD, wait_s=1))
         assert (body_of(await held), held.result().applied_s) == (OLD, 1)
@@ -368,7 +368,7 @@ async def test_changes_need_not_be_followed_while_no_request_waits() -> None:
 
 
 async def test_of_subtrees_one_is_read_at_a_time() -> None:
-    """So that a registry in which everything changes costs other clients little."""
+    """A registry in which everything changes must cost other clients little."""
     async with fixture() as s:
         held = [await s.hold(f"/a?find=x={number}", holder=f"h{number}") for number in range(3)]
         s.pages.read.clear()
