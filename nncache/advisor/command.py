@@ -54,7 +54,7 @@ def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
     Raises:
         AdvisorError: there is no usable input, or the report cannot be written.
     """
-    _see_that_it_can_be_written(order.out)
+    _check_writable(order.out)
     # A report with pseudonyms may be passed on, so its folder must not contain the events.
     beside = order.out.with_name(f"{order.out.name}-events.parquet")
     events = order.events or str(order.out / "events.parquet" if order.key is None else beside)
@@ -85,7 +85,7 @@ def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
     return Found((finding(shown), *compared, f"report: {order.out / 'report.html'}"), advice.unknown_share)
 
 
-def _see_that_it_can_be_written(folder: Path) -> None:
+def _check_writable(folder: Path) -> None:
     """Create the folder of the report and check that it is writable, before hours of work."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

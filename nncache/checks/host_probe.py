@@ -1,6 +1,6 @@
-"""See what this host allows.
+"""Probe the limits, addresses and files of this host.
 
-An address is bound for a moment, not listened on: no client can connect meanwhile.
+An address is bound briefly, without listening on it, so that no client can connect.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ from nncache.settings.commands import SettingsOfProxy
 from nncache.tls_server.certificate import ServerCertificate
 
 _T = TypeVar("_T")
-_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what listens everywhere is asked here
+_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - a server on all addresses is reached on loopback
 
 
 async def look_at_host(subject: Subject) -> HostFound:
-    """Return what this host allows to the daemon."""
+    """Return the facts about this host that concern the daemon."""
     settings = subject.settings
     bound = {key: await _bind(endpoint) for key, endpoint in subject.endpoints.items()}
     taken = {key: _reached(subject.endpoints[key]) for key, why in bound.items() if why}
@@ -82,7 +82,7 @@ async def _certificates(subject: Subject) -> dict[str, CertificateFound]:
 
 
 def _see_services(subject: Subject) -> None:
-    """Raise SettingError if the proxy authenticates its clients, and can accept no tickets of theirs."""
+    """Raise SettingError if the proxy authenticates its clients and cannot accept their tickets."""
     settings = subject.settings
     if not isinstance(settings, SettingsOfProxy) or not settings.termination.is_on:
         return
@@ -104,7 +104,7 @@ async def _classes(subject: Subject) -> dict[str, str]:
 
 
 async def _wrong(key: str, look: Callable[[], object]) -> str:
-    """Return what is wrong with a setting; "" if nothing is."""
+    """Return the fault of a setting; "" without one."""
     try:
         await on_disk(key, look)
     except SettingError as error:
@@ -113,18 +113,16 @@ async def _wrong(key: str, look: Callable[[], object]) -> str:
 
 
 async def on_disk(key: str, look: Callable[[], _T]) -> _T:
-    """Return what a look at the files of a setting returns. Raises SettingError: the disk hangs."""
+    """Run a reader of a setting's files on a daemon thread. Raises SettingError: a disk or a name server hangs."""
     try:
         async with asyncio.timeout(STEP_S):
             return await on_daemon_thread(look, key)
     except TimeoutError as error:
-        raise SettingError(
-            key, "its files", f"no answer in {STEP_S:g} s: must be on a disk that answers"
-        ) from error
+        raise SettingError(key, f"no answer in {STEP_S:g} s", "a disk or a name server hangs") from error
 
 
 async def _bind(endpoint: ListenAddress) -> str:
-    """Return why an address cannot be listened on; "" if it can."""
+    """Return why the daemon cannot listen on an address; "" if it can."""
     try:
         host, *_ = await resolved(endpoint.host, endpoint.port)
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:

@@ -84,12 +84,12 @@ def add(
         new = Filter(name, glob, owner or settings.namenodes.user, parts(allow))
     except FilterError as error:
         raise ConfigurationError(one_line(str(error))) from error
-    _see_meant(new.path_glob, is_meant=yes)
+    _check_meant(new.path_glob, is_meant=yes)
 
     async def carry_out(store: FilterStore) -> None:
         names = await store.list()
         if name not in names:  # otherwise `add` refuses the name
-            await _see_admitted(store, settings.filters, None, new, len(names))
+            await _check_admitted(store, settings.filters, None, new, len(names))
         await store.add(new)
         await store.sweep(unix_time())
 
@@ -148,12 +148,12 @@ def modify(
     if glob is None and owner is None:
         raise ConfigurationError("nothing to modify: give --glob, --owner or both")
     if glob is not None:
-        _see_meant(glob, is_meant=yes)
+        _check_meant(glob, is_meant=yes)
 
     async def carry_out(store: FilterStore) -> tuple[Filter, Filter]:
         before = (await store.get(name)).filter
         after = replace(before, path_glob=glob or before.path_glob, owner=owner or before.owner)
-        await _see_admitted(store, settings.filters, before, after, 0)
+        await _check_admitted(store, settings.filters, before, after, 0)
         await store.change(before, after)
         return before, after
 
@@ -218,7 +218,7 @@ def parts(given_at_once: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(user for each in given_at_once for part in each.split(",") if (user := part.strip()))
 
 
-async def _see_admitted(
+async def _check_admitted(
     store: FilterStore, limits: FilterSettings, before: Filter | None, after: Filter, filters: int
 ) -> None:
     """Check a filter against the limits before anything is written; `filters` is the number of existing filters.
@@ -240,7 +240,7 @@ async def _see_admitted(
         raise FilterError(f"filter {after.name} is refused: {reason}")
 
 
-def _see_meant(glob: str, *, is_meant: bool) -> None:
+def _check_meant(glob: str, *, is_meant: bool) -> None:
     """Warn if a glob matches less than it seems to.
 
     Raises:

@@ -16,7 +16,15 @@ from rich.live import Live
 
 from nncache.commands import explain as of_explain
 from nncache.commands import purge as of_purge
-from nncache.commands.fleet_client import Answer, Fleet, Member, ask_once, registered_proxies, see_all, shown
+from nncache.commands.fleet_client import (
+    Answer,
+    Fleet,
+    Member,
+    ask_once,
+    registered_proxies,
+    require_all,
+    shown,
+)
 from nncache.commands.fleet_view import answers_as_json, screen, seen, status_row
 from nncache.commands.options import given, with_json, with_settings
 from nncache.commands.proxies import aligned
@@ -64,7 +72,7 @@ def status(*, as_json: bool, within_s: float, config: Path | None, **flags: obje
     else:
         for line in aligned([(each.name, *row) for each, row in found if row is not None]):
             click.echo(line)
-    see_all([_ready(each) for each, _ in found], "ready:")
+    require_all([_ready(each) for each, _ in found], "ready:")
 
 
 @_with_settings
@@ -93,7 +101,7 @@ def top(
         _print_json(found)
     else:
         console.print(screen(found, rows))
-    see_all([each for each, _ in found], "answered:")
+    require_all([each for each, _ in found], "answered:")
 
 
 @_with_settings
@@ -144,7 +152,7 @@ def _print_each(found: Sequence[tuple[Answer, Sequence[str] | None]], done: str,
         for each, lines in found:
             for line in lines or ():
                 click.echo(one_line(f"{each.name}: {line}"))
-    see_all([each for each, _ in found], done)
+    require_all([each for each, _ in found], done)
 
 
 def _print_json(found: Iterable[tuple[Answer, object]]) -> None:

@@ -16,7 +16,7 @@ from yarl import URL
 
 from nncache.admin.settings import read_tokens
 from nncache.commands.admin_client import answer_of
-from nncache.commands.registry_client import see_root, with_registry
+from nncache.commands.registry_client import check_root, with_registry
 from nncache.errors import (
     AdminError,
     ConfigurationError,
@@ -96,7 +96,7 @@ async def read_members(registry: Registry) -> tuple[Member, ...]:
     try:
         reading = await read_tree(registry, PLACE)
     except PathNotFoundError as error:
-        await see_root(registry, error)
+        await check_root(registry, error)
         return ()
     found = [_member(entry) for entry in reading.entries if entry.record.attributes.get(KIND) == PROXY]
     found += (
@@ -221,7 +221,7 @@ def shown(
     return found
 
 
-def see_all(answers: Iterable[Answer], done: str) -> None:
+def require_all(answers: Iterable[Answer], done: str) -> None:
     """Check that all proxies have answered; `done` names the request in the error, such as "purged:".
 
     Raises:

@@ -11,7 +11,7 @@ import aiohttp
 import click
 
 from nncache.commands.options import given, with_json, with_settings
-from nncache.commands.registry_client import complain, see_root, with_registry
+from nncache.commands.registry_client import check_root, complain, with_registry
 from nncache.commands.registry_view import unreadable
 from nncache.logs import one_line
 from nncache.registry import paths
@@ -66,7 +66,7 @@ def proxies(*, as_json: bool, config: Path | None, **flags: object) -> None:
         try:
             reading = await read_tree(registry, PLACE)
         except PathNotFoundError as error:
-            await see_root(registry, error)
+            await check_root(registry, error)
             reading = TreeReading()
         timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
         async with aiohttp.ClientSession(timeout=timeout) as http:

@@ -16,7 +16,7 @@ import click
 
 from nncache.commands import registry_view
 from nncache.commands.options import given, with_json, with_settings
-from nncache.commands.registry_client import Work, complain, see_root, with_registry
+from nncache.commands.registry_client import Work, check_root, complain, with_registry
 from nncache.commands.registry_reaper import Reaper
 from nncache.errors import ConfigurationError, RegistryCommandError, RegistryNotReadError
 from nncache.logs import one_line
@@ -146,7 +146,7 @@ def remove(path: str, *, recursive: bool, config: Path | None, **flags: object) 
 
     async def work(registry: Registry) -> None:
         if not await registry.delete(path, recursive=recursive):
-            await see_root(registry)
+            await check_root(registry)
 
     _run(config, flags, work)
 
@@ -210,7 +210,7 @@ def watch(path: str, *, as_json: bool, config: Path | None, **flags: object) -> 
         assert task is not None
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, task.cancel)
-        await see_root(registry)
+        await check_root(registry)
         try:
             async for change in TreeWatch(session, registry.root, path).changes():
                 click.echo(registry_view.change(change, as_json=as_json))

@@ -43,7 +43,7 @@ async def in_registry(settings: SettingsOfRegistry, work: Work) -> None:
             try:
                 await work(registry)
             except PathNotFoundError as error:
-                await see_root(registry, error)
+                await check_root(registry, error)
                 raise
         except ConnectionLostError as error:
             servers = ", ".join(settings.zookeeper.zookeeper)
@@ -52,7 +52,7 @@ async def in_registry(settings: SettingsOfRegistry, work: Work) -> None:
             raise RegistryCommandError(str(error)) from error
 
 
-async def see_root(registry: Registry, cause: PathNotFoundError | None = None) -> None:
+async def check_root(registry: Registry, cause: PathNotFoundError | None = None) -> None:
     """Check that there is a registry.
 
     Raises:

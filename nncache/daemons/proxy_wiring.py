@@ -156,7 +156,7 @@ class ProxySystem:
         """Listen on both addresses. Return the error of an address or of the clients' authentication, if any."""
         try:
             if self._authentication is not None:
-                await self._authentication.see_replays_are_refused()
+                await self._authentication.check_replays_are_refused()
         except SettingError as error:
             return ConfigurationError(str(error))
         try:

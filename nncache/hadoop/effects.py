@@ -91,7 +91,7 @@ class ExistingPath:
     """The state of the paths of a call before it creates or moves something."""
 
     is_directory: bool = False  # the path is a directory, so nothing can be created in its place
-    takes_in: bool = False  # the destination is a directory, so RENAME moves the path into it
+    destination_is_directory: bool = False  # the destination is a directory, so RENAME moves the path into it
     topmost_missing: str | None = None  # the topmost ancestor that the call may have to create
     may_write: bool = True  # false if the caller of a two-step write has no right to it now
     is_known: bool = True  # false if the NameNode did not answer; the other fields are meaningless then
@@ -223,7 +223,7 @@ def _effects_of_rename(call: Call, source: str, existing: ExistingPath) -> Effec
         return Effects(moved(source, destination)) if all(options) else LEFT_TO_EVENTS
     if destination == ROOT:
         return Effects(moved(source, inside))
-    if existing.takes_in:  # unless the directory was removed since: the event shows that
+    if existing.destination_is_directory:  # unless the directory was removed since: the event shows that
         return Effects(moved(source, inside), is_complete=False)
     return Effects((*moved(source, destination), Appeared(inside)))
 

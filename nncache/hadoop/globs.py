@@ -114,7 +114,7 @@ class GlobSet:
         self._max_nodes = max_nodes
         self.remembered_steps = 0  # steps in the automaton now
         self.remembered_nodes = 0  # nodes and names in its states now
-        self.worked_out_steps = 0  # steps computed since the start
+        self.computed_steps = 0  # steps computed since the start
         self.visited_nodes = 0  # nodes visited to compute them, since the start
         self.forgotten = 0  # times that the full automaton was cleared
         self._root_names: frozenset[str] = frozenset()  # the globs that match "/"
@@ -223,7 +223,7 @@ class GlobSet:
         if self.remembered_steps >= self._max_steps or self.remembered_nodes >= self._max_nodes:
             self._forget()
         self.remembered_steps += 1
-        self.worked_out_steps += 1
+        self.computed_steps += 1
         self.visited_nodes += len(state.nodes)
         is_any = char not in "/\n"
         reached: list[_Node] = []

@@ -36,7 +36,7 @@ class MountTable:
                 KEY, "none", 'must give each namespace at least one path: "/data" = "NAMESPACE"'
             )
         for point in mounts:
-            _see_point(point)
+            _check_mount_point(point)
         self.points = dict(mounts)  # all mount points, each with its namespace
         self._internal = frozenset(above for point in mounts for above in ancestors(point))
         self._most_levels = max(map(depth, mounts))
@@ -103,7 +103,7 @@ def _without_raw(path: str) -> str:
     return path
 
 
-def _see_point(point: str) -> None:
+def _check_mount_point(point: str) -> None:
     try:
         is_plain = canonical(point) == point and is_cacheable(point)
     except InvalidPathError:

@@ -24,7 +24,7 @@ PASSING: Final = (Verdict.STANDBY, Verdict.RETRIABLE, Verdict.SAFE_MODE)
 """Verdicts that pass by themselves, or once the pool finds another active NameNode."""
 
 
-async def see_same_namespace(namenodes: NameNodes, active: Active) -> Namespace:
+async def check_same_namespace(namenodes: NameNodes, active: Active) -> Namespace:
     """Return the namespace that the active NameNode reports over both HTTP and RPC.
 
     Raises:

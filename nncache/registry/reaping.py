@@ -63,7 +63,7 @@ async def reap(
     active = await managers.find()
     owners = {owner for entry in reading.entries if (owner := _owner_of(entry.record)) is not None}
     verdicts = await _verdicts(managers, active, owners, terms)
-    await managers.see_unchanged(active)
+    await managers.check_unchanged(active)
 
     def why_of(record: ServiceRecord) -> Verdict | None:
         owner = _owner_of(record)

@@ -149,7 +149,7 @@ class Registration:
             async with self._writing:
                 found = await _found(registry, daemon.path)
                 if not self._is_withdrawn and (found != daemon.record or self._version is None):
-                    self._see_rival(daemon, found)
+                    self._report_rival(daemon, found)
                     await registry.mknode(PLACE, create_parents=True)
                     await registry.bind(daemon.path, daemon.record, overwrite=True)
                     self._version = (await registry.read(daemon.path)).status.version
@@ -159,7 +159,7 @@ class Registration:
             return False
         return True
 
-    def _see_rival(self, daemon: RegisteredDaemon, found: ServiceRecord | None) -> None:
+    def _report_rival(self, daemon: RegisteredDaemon, found: ServiceRecord | None) -> None:
         """Log that another daemon has replaced the entry, once for each record of it."""
         if found is None or self._version is None or found == self._rival:
             return

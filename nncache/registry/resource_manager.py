@@ -77,7 +77,7 @@ class ResourceManagers:
             raise ResourceManagerError(several, "all say that they are the active ResourceManager")
         return found[0]
 
-    async def see_unchanged(self, active: ActiveResourceManager) -> None:
+    async def check_unchanged(self, active: ActiveResourceManager) -> None:
         """Check that it has been active without interruption since it was found.
 
         Raises ResourceManagerError if it has not, or does not answer.

@@ -125,8 +125,8 @@ class SettingsOfProxy:
 
     def __post_init__(self) -> None:
         """Check the settings against each other. A SettingError names the key to change."""
-        self._see_staleness()
-        _see_registration(self.registration, self.registry, self.zookeeper)
+        self._check_staleness()
+        _check_registration(self.registration, self.registry, self.zookeeper)
         if self.termination.is_on and not self.kerberos.has_identity:
             raise SettingError(
                 "spnego_principal",
@@ -147,7 +147,7 @@ class SettingsOfProxy:
                 "(nncache filters add --name NAME --glob GLOB)",
             )
 
-    def _see_staleness(self) -> None:
+    def _check_staleness(self) -> None:
         """Refuse a staleness bound within which no change can become known."""
         steps = {"the pause between two probes of a NameNode": MIN_PROBE_PAUSE_S}
         if self.channel_name == DIRECT:
@@ -191,7 +191,7 @@ class SettingsOfPublisher:
         """Check the settings against each other. A SettingError names the key to change."""
         if self.publisher.output_stream == ZOOKEEPER or self.edits.edits_source == FEED:
             _need_zookeeper(self.zookeeper, "nncache publisher")
-        _see_registration(self.registration, self.registry, self.zookeeper)
+        _check_registration(self.registration, self.registry, self.zookeeper)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +234,7 @@ class SettingsOfRegistry:
     def __post_init__(self) -> None:
         """Check the settings against each other. A SettingError names the key to change."""
         _need_zookeeper(self.zookeeper, "nncache registry")
-        _see_secure(self.registry, self.zookeeper)
+        _check_secure(self.registry, self.zookeeper)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,17 +300,17 @@ def _need_zookeeper(settings: ZooKeeperSettings, command: str) -> None:
         )
 
 
-def _see_registration(
+def _check_registration(
     settings: RegistrationSettings, registry: RegistrySettings, zookeeper: ZooKeeperSettings
 ) -> None:
     """Refuse to register without a registry."""
     if settings.registry and not zookeeper.zookeeper:
         raise SettingError("registry", "true", "needs the servers of ZooKeeper: zookeeper, host:port of each")
     if settings.registry:
-        _see_secure(registry, zookeeper)
+        _check_secure(registry, zookeeper)
 
 
-def _see_secure(settings: RegistrySettings, zookeeper: ZooKeeperSettings) -> None:
+def _check_secure(settings: RegistrySettings, zookeeper: ZooKeeperSettings) -> None:
     """Refuse to create entries that their creator could not change."""
     if settings.registry_secure and not zookeeper.has_identity:
         raise SettingError(

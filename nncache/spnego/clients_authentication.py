@@ -132,7 +132,7 @@ class ClientsAuthentication:
     trial: ImpersonationTrial
     replays: ReplayCheck
 
-    async def see_replays_are_refused(self) -> None:
+    async def check_replays_are_refused(self) -> None:
         """Return if replays are refused, or not checked yet: no client's ticket is accepted until the check succeeds.
 
         Raises:
@@ -195,7 +195,7 @@ def clients_authentication_of(
         raise SettingError("spnego_principal", ", ".join(wanted.spnego_principal), str(error)) from error
     if fault := fault_of_keytab(keytab, own):
         raise SettingError("spnego_keytab", keytab, fault)
-    _see_replays_are_found()
+    _check_replay_detection()
     services = frozenset(map(str, own))
     hadoop = _configuration(hadoop_conf_dir)
     proxy_users = parse_proxy_users(hadoop)
@@ -228,7 +228,7 @@ async def _token_for(identity: KerberosIdentity, service: str) -> bytes:
     return await initiator.step(parse_principal(service), None)
 
 
-def _see_replays_are_found() -> None:
+def _check_replay_detection() -> None:
     for name, values in _REPLAYS_OFF.items():
         if (value := os.environ.get(name, "")).lower() in values:
             raise SettingError(

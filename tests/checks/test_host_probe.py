@@ -100,8 +100,8 @@ def test_files_on_a_disk_that_hangs_are_waited_for_in_bounds(tmp_path: Path) -> 
     key.touch(mode=0o600)
     certificate = {"tls_certificate": str(hangs), "tls_key": str(key), "tls_listen": "127.0.0.1:0"}
     found = looked(PROXY, admin_token_file=str(hangs), **certificate)
-    assert found.token.startswith("admin_token_file: its files: no answer in 1.2 s")
-    assert found.certificates["tls_certificate"].fault.startswith("tls_certificate: its files: no answer")
+    assert found.token.startswith("admin_token_file: no answer in 1.2 s: a disk")
+    assert found.certificates["tls_certificate"].fault.startswith("tls_certificate: no answer in 1.2 s")
 
 
 @pytest.mark.parametrize("form", [PROXY, PUBLISHER])

@@ -258,10 +258,11 @@ def test_other_writes_make_no_ancestors() -> None:
 def test_a_rename_into_a_directory_costs_nothing_else_in_it() -> None:
     """A user with write access to a public directory must not be able to flush it for others."""
     call = parse_call("PUT", f"{V1}/d/p?op=RENAME&destination=/e")
-    assert text(effects_of_call(call, CallOutcome.DONE, ExistingPath(takes_in=True))) == "moved /d/p /e/p ..."
+    directory = ExistingPath(destination_is_directory=True)
+    assert text(effects_of_call(call, CallOutcome.DONE, directory)) == "moved /d/p /e/p ..."
     assert text(effects_of_call(call, CallOutcome.DONE, ExistingPath(is_known=False))) == "..."
     newer = parse_call("PUT", f"{V1}/d/p?op=RENAME&destination=/e&renameoptions=OVERWRITE")  # it replaces /e
-    assert text(effects_of_call(newer, CallOutcome.DONE, ExistingPath(takes_in=True))) == "moved /d/p /e"
+    assert text(effects_of_call(newer, CallOutcome.DONE, directory)) == "moved /d/p /e"
 
 
 WINDOWS = """

@@ -19,7 +19,7 @@ from nncache.invalidation.errors import (
     UnreadableEditsError,
     WrongNamespaceError,
 )
-from nncache.invalidation.same_namespace import see_same_namespace, unavailable
+from nncache.invalidation.same_namespace import check_same_namespace, unavailable
 from tests.invalidation.fakes import (
     ACCESS_CONTROL,
     IO,
@@ -44,7 +44,7 @@ def elsewhere() -> FakeNameNode:
 async def see(*namenodes: FakeNameNode) -> Namespace:
     """Ask the first."""
     pool = FakePool(clock, *namenodes)
-    return await see_same_namespace(pool, await pool.wait_active(1.0))
+    return await check_same_namespace(pool, await pool.wait_active(1.0))
 
 
 async def test_the_namespace_of_both_addresses() -> None:

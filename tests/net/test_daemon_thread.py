@@ -1,4 +1,4 @@
-"""nncache/net/daemon_thread.py."""
+"""Calls on a daemon thread: their results, and the exit of the process."""
 
 import os
 import subprocess
@@ -24,14 +24,14 @@ asyncio.run(give_up())
 
 
 async def test_what_a_call_returns_or_raises_is_passed_on() -> None:
-    """From another thread."""
+    """The call runs on another thread."""
     assert await on_daemon_thread(lambda: threading.current_thread().name, "disk") == "disk"
     with pytest.raises(FileNotFoundError):
         await on_daemon_thread(Path("/no/such").read_bytes, "disk")
 
 
 async def test_the_result_of_a_call_that_was_given_up_is_dropped() -> None:
-    """Returned or raised."""
+    """This holds for a result and for an exception."""
     for path in ("/dev/null", "/no/such"):
         given_up = on_daemon_thread(Path(path).read_bytes, "disk")
         given_up.cancel()
@@ -40,6 +40,6 @@ async def test_the_result_of_a_call_that_was_given_up_is_dropped() -> None:
 
 
 def test_a_call_that_hangs_does_not_keep_the_process(tmp_path: Path) -> None:
-    """As one of a thread of `asyncio.to_thread` does."""
+    """A thread of `asyncio.to_thread` would keep it running."""
     os.mkfifo(tmp_path / "hangs")
     subprocess.run([sys.executable, "-c", HANGS, str(tmp_path / "hangs")], check=True, timeout=HANG_S)

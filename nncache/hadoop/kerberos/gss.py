@@ -49,7 +49,7 @@ class KerberosTicket:
     lifetime_s: float  # seconds until it expires; 0 if it has expired
 
 
-def see_installed() -> None:
+def check_installed() -> None:
     """Raise KerberosError, which says what to install, if gssapi cannot be imported."""
     _gssapi()
 
@@ -121,7 +121,7 @@ def accept(token: bytes, keytab: str) -> Accepted | RefusedToken:
     return Accepted(initiator, service, bytes(reply or b""))
 
 
-def see_key(service: Principal, keytab: str) -> None:
+def check_key(service: Principal, keytab: str) -> None:
     """Return if the keytab holds a key of this principal. Makes no call to the KDC.
 
     Raises KerberosError: it holds none, or the file is not a keytab.

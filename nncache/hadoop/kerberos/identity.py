@@ -68,7 +68,7 @@ class Negotiation:
         self.field = f"{_NEGOTIATE}{base64.b64encode(token).decode('ascii')}"
         """The value of the Authorization field; usable once."""
 
-    async def see_proven(self, fields: Iterable[str]) -> None:
+    async def check_proven(self, fields: Iterable[str]) -> None:
         """Return if the first token of these WWW-Authenticate fields proves the server's identity.
 
         Raises KerberosError: there is no token, or it was not made with the key of that server.
@@ -152,7 +152,7 @@ def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> Kerbe
     if not settings.has_identity:
         return None
     try:
-        gss.see_installed()
+        gss.check_installed()
     except KerberosError as exc:
         key = "principal" if settings.principal else "ticket_cache"
         raise SettingError(key, getattr(settings, key), str(exc)) from exc

@@ -28,7 +28,7 @@ def fault_of_keytab(keytab: str, services: Iterable[Principal]) -> str:
         return fault
     for service in services:
         try:
-            gss.see_key(service, keytab)
+            gss.check_key(service, keytab)
         except KerberosError as error:
             return (
                 f"holds no key of {service}, so that each ticket for it is refused ({error}; klist -kt {keytab} shows "

@@ -29,7 +29,7 @@ _ANYBODY: Final = "nncache-probe"
 """A user name that only a server without authentication accepts."""
 
 
-async def see_guarded(session: aiohttp.ClientSession, address: str, web: NameNodeWeb = PLAIN) -> None:
+async def check_guarded(session: aiohttp.ClientSession, address: str, web: NameNodeWeb = PLAIN) -> None:
     """Return if WebHDFS at host:port refuses a caller with only a name, and accepts our credentials.
 
     The session logs in (`web_login.py`), so the server also proves its identity, even if its /jmx is open.

@@ -89,7 +89,7 @@ class WebLogin:
                 reply  # from a server that failed before it authenticated the request; no caller relies on it
             )
         try:
-            await negotiation.see_proven(fields)
+            await negotiation.check_proven(fields)
         except KerberosError as error:
             reply.close()
             raise KerberosError(

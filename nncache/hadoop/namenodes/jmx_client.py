@@ -27,7 +27,7 @@ from nncache.hadoop.jmx import (
     parse_started_ms,
     parse_status,
 )
-from nncache.hadoop.kerberos.web_guard import see_guarded
+from nncache.hadoop.kerberos.web_guard import check_guarded
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import HttpReply, ServerKind, kind_of_reply
@@ -106,7 +106,7 @@ class JmxClient:
             async with answer_timeout(self._timeout_s) as deadline:
                 started_ms = await self._ask_started(namenode)
                 if self._wants_guard and self._guarded.get(namenode) != started_ms:
-                    await see_guarded(self._session, namenode.http, self._web)
+                    await check_guarded(self._session, namenode.http, self._web)
                     self._guarded[namenode] = started_ms
                 state, transition_ms = parse_status(await self._get(namenode, STATUS_QUERY))
         except TimeoutError as exc:

@@ -105,7 +105,7 @@ def parse_published_filter(path: str, data: bytes) -> PublishedFilter:
     if not is_filter_name(name(path)):
         raise ValueError("no filter may be called so")
     definition = _DEFINITION.decode(data)
-    _see_glob(definition.path_glob)
+    _check_glob(definition.path_glob)
     return PublishedFilter(
         name=name(path),
         id=definition.id,
@@ -121,11 +121,11 @@ def parse_published_filter(path: str, data: bytes) -> PublishedFilter:
 
 def read_terms(found: TermsJson) -> FilterTerms:
     """Return the terms in this JSON. Raises ValueError: the glob is malformed."""
-    _see_glob(found.path_glob)
+    _check_glob(found.path_glob)
     return FilterTerms(found.path_glob, found.owner)
 
 
-def _see_glob(glob: str) -> None:
+def _check_glob(glob: str) -> None:
     if len(glob) > MAX_GLOB_LENGTH:
         raise ValueError(f"a glob of {len(glob)} characters: at most {MAX_GLOB_LENGTH} are possible")
     compile_glob(glob)

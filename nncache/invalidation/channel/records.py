@@ -189,7 +189,7 @@ def parse_filter_record(path: str, data: bytes) -> FilterRecord:
         EventBatch(batch.txid, tuple(decode_event(event) for event in batch.events))
         for batch in record.batches or ()
     )
-    _see_order(link, (batch.txid for batch in batches), least_step=1)
+    _check_order(link, (batch.txid for batch in batches), least_step=1)
     modified = None if record.modified is None else _modified(record.modified, link)
     first = dropped.first_txid if dropped else batches[0].txid if batches else link.txid + 1
     if modified is not None and first <= modified.after_txid:
@@ -238,7 +238,7 @@ def parse_cache_record(path: str, data: bytes) -> CacheRecord:
     if (dropped is None) == (record.changes is None):
         raise ValueError("a record holds either changes or what was dropped")
     changes = tuple(_change(spelled) for spelled in record.changes or ())
-    _see_order(link, (txid for txid, _ in changes), least_step=0)
+    _check_order(link, (txid for txid, _ in changes), least_step=0)
     return CacheRecord(link, record.generation, dropped or Stale(changes))
 
 
@@ -293,7 +293,7 @@ def _dropped(dropped: _Dropped | None, link: Link) -> Dropped | None:
     return Dropped(dropped.first, dropped.last, dropped.reason)
 
 
-def _see_order(link: Link, txids: Iterable[int], *, least_step: int) -> None:
+def _check_order(link: Link, txids: Iterable[int], *, least_step: int) -> None:
     least = link.previous + 1
     for txid in txids:
         if not least <= txid <= link.txid:

@@ -151,7 +151,7 @@ class FeedReader:
                 feed_znodes.EDITS,
             ]
         )
-        moved = self._see_kept(at, anchor, last, feed)
+        moved = self._check_kept(at, anchor, last, feed)
         if moved is not None:
             self._at, self._anchor, self.is_behind = moved, None, True
             return ()
@@ -228,7 +228,7 @@ class FeedReader:
                 )
             return segments
 
-    def _see_kept(
+    def _check_kept(
         self, at: _Place, anchor: _Anchor | None, last: Znode | None, feed: Znode | None
     ) -> _Place | None:
         """Check that nothing after the position was purged, and that the feed is the one that was read.

@@ -28,7 +28,7 @@ from nncache.invalidation.errors import (
 from nncache.invalidation.feed.reader import FeedReader
 from nncache.invalidation.follower.probing import Probing
 from nncache.invalidation.namenodes import NameNodes, wait_active
-from nncache.invalidation.same_namespace import see_same_namespace
+from nncache.invalidation.same_namespace import check_same_namespace
 from nncache.invalidation.stats import ChannelStats, RecordStats
 from nncache.invalidation.stream import Covered
 
@@ -109,7 +109,7 @@ class FeedEdits:
             await zookeeper.wait_connected(CONNECT_TIMEOUT_S)
             active = await wait_active(self._namenodes)
             reader = FeedReader(zookeeper, self._root, self._bad_znodes)
-            await self._see_namespace(reader, active)
+            await self._check_namespace(reader, active)
             await reader.begin(after_txid)
             before = reader.txid
             batches = await reader.read()
@@ -214,9 +214,9 @@ class FeedEdits:
                 return
             await probing.wait()
 
-    async def _see_namespace(self, reader: FeedReader, active: Active) -> None:
+    async def _check_namespace(self, reader: FeedReader, active: Active) -> None:
         """Check that the feed is of the namespace that the active NameNode serves, at both addresses."""
-        namespace = await see_same_namespace(self._namenodes, active)
+        namespace = await check_same_namespace(self._namenodes, active)
         found = await reader.namespace()
         if found != namespace.block_pool:
             raise WrongNamespaceError(

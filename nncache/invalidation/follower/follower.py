@@ -186,12 +186,12 @@ class Follower:
                     last_txid=last_txid,
                 )
             case Stale(changes):
-                await self._see_filters(record.generation, is_first=is_first)
+                await self._check_filters(record.generation, is_first=is_first)
                 passed_on = tuple(_passed_on(txid, change, read.after_txid) for txid, change in changes)
                 self._items.append(Changes(passed_on, record.link.txid))
                 self._news.set()
 
-    async def _see_filters(self, generation: int, *, is_first: bool) -> None:
+    async def _check_filters(self, generation: int, *, is_first: bool) -> None:
         """Ensure that the filters of this generation, or later ones, are queued.
 
         The first record of a chain that was unknown before may be in a recreated tree, where the same generation means

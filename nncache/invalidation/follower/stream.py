@@ -23,7 +23,7 @@ from nncache.invalidation.errors import (
 from nncache.invalidation.follower.follower import Follower
 from nncache.invalidation.follower.probing import Probing
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S
-from nncache.invalidation.same_namespace import see_same_namespace
+from nncache.invalidation.same_namespace import check_same_namespace
 from nncache.invalidation.stats import ChannelStats, RecordStats
 from nncache.invalidation.stream import ChannelSetup, InotifyEventInputStream, StreamItem
 
@@ -76,7 +76,7 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
             zookeeper = await self._entered()
             await zookeeper.wait_connected(CONNECT_TIMEOUT_S)
             active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
-            await self._see_namespace(zookeeper, active)
+            await self._check_namespace(zookeeper, active)
             await self._begin(zookeeper, active)
         except NotAllowedError as exc:
             raise NotPermittedError(str(exc)) from exc
@@ -133,9 +133,9 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
             self._zookeeper = zookeeper
         return self._zookeeper
 
-    async def _see_namespace(self, zookeeper: ZooKeeper, active: Active) -> None:
+    async def _check_namespace(self, zookeeper: ZooKeeper, active: Active) -> None:
         """Check that the published records are of the namespace that the active NameNode serves, at both addresses."""
-        namespace = await see_same_namespace(self._namenodes, active)
+        namespace = await check_same_namespace(self._namenodes, active)
         path = self._znodes.namespace
         try:
             published = (await zookeeper.get(path)).data.decode("ascii", errors="replace")

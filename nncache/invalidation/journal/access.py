@@ -71,7 +71,7 @@ class JournalAccess:
             identity=self.identity,
         )
 
-    async def see_same_journal(self, web: str, storage: tuple[int, str]) -> None:
+    async def check_same_journal(self, web: str, storage: tuple[int, str]) -> None:
         """Check that the journal at this JournalNode's web server, a URL, belongs to the namespace of `storage`.
 
         `storage` is the id of the namespace and the id of its cluster, as a NameNode reports them.
@@ -91,7 +91,7 @@ class JournalAccess:
     ) -> AsyncGenerator[bytes, None]:
         """Yield the file of the finalized segment that begins at this transaction, in pieces of bounded size.
 
-        Raises as `see_same_journal` does, and ChannelUnavailableError if the JournalNode does not send the whole file.
+        Raises as `check_same_journal`, and ChannelUnavailableError if the JournalNode does not send the whole file.
         """
         async with self._get_journal(web, first_txid, storage) as reply:
             if reply.status != HTTPStatus.OK:
@@ -179,7 +179,7 @@ async def why_unreadable(access: JournalAccess, address: str, storage: tuple[int
     rpc = access.rpc(address)
     try:
         state = await rpc.state()
-        await access.see_same_journal(state.web, storage)
+        await access.check_same_journal(state.web, storage)
         await rpc.edits(_NO_SEGMENT, 1)
     except (HadoopError, ChannelUnavailableError) as exc:
         return str(explained(exc))

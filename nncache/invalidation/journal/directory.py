@@ -24,7 +24,7 @@ from nncache.invalidation.errors import (
 )
 from nncache.invalidation.follower.probing import Probing
 from nncache.invalidation.namenodes import NameNodes, wait_active
-from nncache.invalidation.same_namespace import see_same_namespace
+from nncache.invalidation.same_namespace import check_same_namespace
 from nncache.invalidation.settings import DIRECTORY
 from nncache.invalidation.stats import ChannelStats
 from nncache.net.daemon_thread import on_daemon_thread
@@ -104,7 +104,7 @@ class DirectoryEdits:
         """
         self.stop()
         active = await wait_active(self._namenodes)
-        namespace = await see_same_namespace(self._namenodes, active)
+        namespace = await check_same_namespace(self._namenodes, active)
         try:
             async with asyncio.timeout(START_S):
                 why = await self._on_disk(partial(why_no_edits, self._directory, namespace))

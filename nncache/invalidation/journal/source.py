@@ -23,7 +23,7 @@ from nncache.invalidation.journal.finalized import FinalizedSegments
 from nncache.invalidation.journal.quorum import Found, JournalQuorum, Shown
 from nncache.invalidation.journal.segments import Taken
 from nncache.invalidation.namenodes import NameNodes, wait_active
-from nncache.invalidation.same_namespace import see_same_namespace, unavailable
+from nncache.invalidation.same_namespace import check_same_namespace, unavailable
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.invalidation.stats import ChannelStats, JournalStats
 
@@ -182,7 +182,7 @@ class JournalEdits:
         self.stop()
         try:
             active = await wait_active(self._namenodes)
-            namespace = await see_same_namespace(self._namenodes, active)
+            namespace = await check_same_namespace(self._namenodes, active)
             storage = await self._namenodes.rpc(active.namenode).namespace_id(), namespace.cluster_id
         except HadoopError as exc:
             raise unavailable(exc) from exc
@@ -508,7 +508,7 @@ class JournalEdits:
         state = await node.rpc.state()
         connection = node.rpc.connection_id
         if (connection, run.storage) != node.same_over:
-            await self._access.see_same_journal(state.web, run.storage)
+            await self._access.check_same_journal(state.web, run.storage)
             node.same_over = connection, run.storage
         self._heed(run, run.quorum.promised(node.address, state.promised_epoch, asked_at))
         return connection

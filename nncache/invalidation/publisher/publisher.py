@@ -42,7 +42,7 @@ from nncache.invalidation.publisher.resume import Resumption
 from nncache.invalidation.publisher.run import Run
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import PublisherStats
-from nncache.invalidation.same_namespace import see_same_namespace
+from nncache.invalidation.same_namespace import check_same_namespace
 
 USELESS_S: Final = 10.0
 """Seconds without publishing after which a leader lets a standby try."""
@@ -171,7 +171,7 @@ class Publisher:
     async def _live(self) -> None:
         """Carry out one run until it ends with an error."""
         active = await wait_active(self._namenodes)
-        namespace = await see_same_namespace(self._namenodes, active)
+        namespace = await check_same_namespace(self._namenodes, active)
         asked_at = self._clock()
         state = await self._output.open(self._identity, namespace.block_pool)
         self._useless_since += self._clock() - asked_at  # a standby is not useless

@@ -105,11 +105,11 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             await self._zookeeper.__aenter__()
             self._is_entered = True
         await self._zookeeper.wait_connected(CONNECT_S)
-        await self._see_namespace(block_pool)
+        await self._check_namespace(block_pool)
         if self._election is None:
             self._election = Election(self._zookeeper, self._znodes, identity, self._counts)
         await self._election.lead()
-        await self._close_what_is_shared()
+        await self._repair_shared_acls()
         found = await read_tree(self._zookeeper, self._znodes)
         state, self._tree = recover(
             self._znodes, found, self._max_records, self._counts, self._access.size_of
@@ -120,7 +120,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
 
     async def keep(self) -> None:
         """Raise as soon as another process may lead, or has written to this publisher's znodes."""
-        await run_all(self._elected.keep, self._watch_for_tampering, self._close_what_is_there)
+        await run_all(self._elected.keep, self._watch_for_tampering, self._repair_found_acls)
 
     async def begin(self, txid: int) -> None:
         """Discard everything published, and begin after this transaction.
@@ -131,7 +131,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             raise ChannelUnavailableError(f"the NameNode has written no transaction yet (it says {txid})")
         self._tree = None
         fence = await self._void()
-        filters = await self._see_filters(fence)
+        filters = await self._check_filters(fence)
         names = await self._zookeeper.children(self._znodes.namespace)
         definitions = await self._zookeeper.children(self._znodes.filters)
         records = await self._zookeeper.children(self._znodes.cache)
@@ -204,7 +204,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         """Return the figures of the session."""
         return self._zookeeper.stats()
 
-    async def _close_what_is_shared(self) -> None:
+    async def _repair_shared_acls(self) -> None:
         """Set the ACLs of the znodes that all filters share, before anything below them is trusted."""
         if self._access.is_open:
             return
@@ -218,7 +218,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         shared = (f"{znodes.namespace}/{name}" for name in names if name.startswith("."))
         await self._acls.repair((self._root, znodes.namespace, *shared))
 
-    async def _close_what_is_there(self) -> None:
+    async def _repair_found_acls(self) -> None:
         """Set the ACLs of all znodes found by `open`, once in a run and beside publishing: there may be many."""
         found, self._found = self._found, ()
         await self._acls.repair(found)
@@ -267,7 +267,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             raise ChannelUnavailableError("nothing is known of what is published")
         return self._tree
 
-    async def _see_namespace(self, block_pool: str) -> None:
+    async def _check_namespace(self, block_pool: str) -> None:
         """Check that the tree belongs to this namespace; create its top znode if it is missing."""
         path, data = self._znodes.namespace, block_pool.encode()
         try:
@@ -305,7 +305,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         await self._commit([SetData(path, VOID, znode.version)])
         return Check(path, znode.version + 1)
 
-    async def _see_filters(self, fence: Check) -> Znode:
+    async def _check_filters(self, fence: Check) -> Znode:
         try:
             return await self._zookeeper.get(self._znodes.filters)
         except NoNodeError:

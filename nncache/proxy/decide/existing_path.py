@@ -214,7 +214,9 @@ class PathProbe:
             return UNTOUCHED
         try:
             async with asyncio.timeout(self._query_timeout_s):
-                return ExistingPath(takes_in=await self._queries.is_directory(destination, user))
+                return ExistingPath(
+                    destination_is_directory=await self._queries.is_directory(destination, user)
+                )
         except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will show it
             self._fail(f"cannot tell whether {destination} is a directory", error)
             return ExistingPath(is_known=False)

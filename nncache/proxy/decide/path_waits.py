@@ -151,7 +151,7 @@ class PathQuestions:
             case _:
                 return False
 
-    def is_for_others(self, answer: ReadAnswer) -> bool:
+    def is_shareable(self, answer: ReadAnswer) -> bool:
         """Whether waiters may share the answer: it is a call's outcome, or a hit that is still valid."""
         match answer:
             case FromMemory(hit):

@@ -145,7 +145,7 @@ class Questions(Protocol[_Q_contra, _A]):
         """Whether a change of the answer will be noticed."""
         ...
 
-    def is_for_others(self, answer: _A) -> bool:
+    def is_shareable(self, answer: _A) -> bool:
         """Whether other waiters of the group may have the answer now."""
         ...
 
@@ -596,7 +596,7 @@ class Waits(Generic[_Q, _A]):
         group = wait.group
         if not wait.is_admitted:
             self._ask_apart(wait)
-        elif not self._questions.is_for_others(answer):
+        elif not self._questions.is_shareable(answer):
             group.queue_up(wait)  # it waits for the next question
         elif not self._waits_on(wait, answer, seen):
             waited = self._outcome(wait, answer, is_shared=True)

@@ -224,7 +224,7 @@ class RegistryEndpoint:
                     await self._waits.is_wanted.wait()
                     try:
                         await run_all(
-                            lambda: self._source.follow(self._waits.invalidated), self._see_it_is_used
+                            lambda: self._source.follow(self._waits.invalidated), self._end_when_unused
                         )
                     except _UnusedError:
                         continue
@@ -235,7 +235,7 @@ class RegistryEndpoint:
         finally:
             self._waits.held.pause()
 
-    async def _see_it_is_used(self) -> NoReturn:
+    async def _end_when_unused(self) -> NoReturn:
         await self._waits.unused_for(UNUSED_S)
         raise _UnusedError
 

@@ -189,7 +189,7 @@ class RegistryWaits:
         """Whether a change will be noticed: every change is reported."""
         return True
 
-    def is_for_others(self, _: Outcome) -> bool:
+    def is_shareable(self, _: Outcome) -> bool:
         """Whether other clients may get the reply: the registry is the same for all."""
         return True
 

@@ -18,7 +18,7 @@ class CountedNegotiation(Negotiation):
         self.field = f"Negotiate token{number}"
         self.proof = f"Negotiate proof{number}"
 
-    async def see_proven(self, fields: Iterable[str]) -> None:
+    async def check_proven(self, fields: Iterable[str]) -> None:
         """Compare the proof."""
         if list(fields) != [self.proof]:
             raise KerberosError("no proof")

@@ -85,7 +85,7 @@ async def test_a_negotiation_is_taken_by_the_server_once(realm: KdcServer) -> No
         proof = theirs.step(base64.b64decode(token, validate=True))
         assert theirs.complete
         assert str(theirs.initiator_name) == f"alice@{REALM}"
-        await negotiation.see_proven(["Basic realm=x", f" negotiate {base64.b64encode(proof).decode()} "])
+        await negotiation.check_proven(["Basic realm=x", f" negotiate {base64.b64encode(proof).decode()} "])
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ async def test_a_server_that_proves_nothing_is_found_out(
     """Its token is missing, or claims success without proof."""
     negotiation = await made(of_alice(realm)).negotiation("localhost", HANG_S)
     with pytest.raises(KerberosError, match=f"does not prove that it is HTTP/localhost: .*{why}"):
-        await negotiation.see_proven(fields)
+        await negotiation.check_proven(fields)
 
 
 async def test_a_server_that_wants_to_go_on_has_proven_nothing(realm: KdcServer) -> None:
@@ -115,7 +115,7 @@ async def test_a_server_that_wants_to_go_on_has_proven_nothing(realm: KdcServer)
     initiator = await identity.initiator(Mechanism.SPNEGO, HANG_S)
     negotiation = Negotiation(Unfinished(initiator.context), Principal("HTTP", "localhost"), b"token")
     with pytest.raises(KerberosError, match="its token is not the last one"):
-        await negotiation.see_proven(["Negotiate AAAA"])
+        await negotiation.check_proven(["Negotiate AAAA"])
 
 
 async def test_a_silent_kdc_costs_its_share_of_time_and_no_more(realm: KdcServer) -> None:

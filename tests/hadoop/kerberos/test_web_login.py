@@ -16,7 +16,7 @@ from yarl import URL
 from nncache.hadoop.errors import JmxUnavailableError, KerberosError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.kerberos.settings import KerberosSettings
-from nncache.hadoop.kerberos.web_guard import see_guarded
+from nncache.hadoop.kerberos.web_guard import check_guarded
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.counted_identity import CountedIdentity, acceptor
@@ -107,7 +107,7 @@ async def test_no_request_of_ours_is_taken_for_a_browsers() -> None:
     """Browsers log in elsewhere, such as at Knox; a client without a `User-Agent` is no browser."""
     async with fake_cluster() as (namenode, _, session, url):
         namenode.browsers_elsewhere = True
-        await see_guarded(session, url.removeprefix("http://").rstrip("/"))
+        await check_guarded(session, url.removeprefix("http://").rstrip("/"))
         namenode.asked.clear()
         async with session.get(url, allow_redirects=False) as reply:
             assert reply.status == 200
@@ -332,7 +332,7 @@ async def asked(status: int, then: int = 200) -> str:
     app.router.add_get("/{path:.*}", handle)
     async with TestServer(app) as server, aiohttp.ClientSession(middlewares=(log_in,)) as session:
         try:
-            await see_guarded(session, f"127.0.0.1:{server.port}")
+            await check_guarded(session, f"127.0.0.1:{server.port}")
         except KerberosError as error:
             return str(error)
         finally:
@@ -355,4 +355,4 @@ async def test_no_reply_is_no_answer() -> None:
     """The next probe asks again."""
     async with aiohttp.ClientSession() as session:
         with pytest.raises(JmxUnavailableError, match="cannot connect"):
-            await see_guarded(session, f"127.0.0.1:{unused_port()}")
+            await check_guarded(session, f"127.0.0.1:{unused_port()}")

@@ -135,7 +135,7 @@ async def test_large_transactions_come_a_few_at_a_time(fixture: Fixture) -> None
         sizes.append(sum(len(frame.body) for frame in reply.frames))
         return reply
 
-    node.edits = measured  # type: ignore[method-assign]
+    node.edits = measured  # type: ignore[method-assign] # it is a fake
     fixture.write(400, b"x" * 40_000)
     await fixture.source.start(20)
     assert len(await fixture.read_through(420)) == 400
@@ -157,7 +157,7 @@ async def test_one_that_always_answers_last_is_not_behind(fixture: Fixture, *, h
         await may_answer.wait()
         return reply
 
-    last.edits = late  # type: ignore[method-assign]
+    last.edits = late  # type: ignore[method-assign] # it is a fake
     await fixture.read_until(asked.is_set)
     fixture.write(5)
     if not has_cache:
@@ -360,7 +360,7 @@ async def test_a_journal_of_another_namespace_counts_for_nothing(
         """Take any journal for this namespace's."""
 
     if not is_compared:
-        monkeypatch.setattr(JournalAccess, "see_same_journal", believe)
+        monkeypatch.setattr(JournalAccess, "check_same_journal", believe)
     monkeypatch.setattr(of_source, "START_S", 1.0)
     for node in fixture.journal.nodes:
         node.status, node.text = HTTPStatus.FORBIDDEN, "This node has namespaceId '1'"
