@@ -39,6 +39,11 @@ AUDIT_OUTCOMES: Final[dict[str, str]] = {
 }
 """The meaning of each outcome, for the documentation."""
 
+COMPARED: Final = frozenset(
+    {AuditOutcome.SAME, AuditOutcome.CHANGED, AuditOutcome.UNANNOUNCED, AuditOutcome.BEYOND}
+)
+"""Outcomes for which two answers were compared."""
+
 
 def compared(kept: tuple[int, bytes], fresh: tuple[int, bytes], *, is_active: bool) -> AuditOutcome | None:
     """Compare an answer from memory with the NameNode's answer, each a status and a body; None: they differ.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from nncache.auditing.audit_judge import COVERED_WITHIN_S, AuditOutcome, compared, why_different
+from nncache.auditing.audit_judge import COMPARED, COVERED_WITHIN_S, AuditOutcome, compared, why_different
 from nncache.errors import AdminError
 
 LOOK_S: Final = 0.1
@@ -23,11 +23,6 @@ IDLE_S: Final = 1.0
 
 WRONG_SHOWN: Final = 20
 """How many paths of wrong answers are named."""
-
-COMPARED: Final = frozenset(
-    {AuditOutcome.SAME, AuditOutcome.CHANGED, AuditOutcome.UNANNOUNCED, AuditOutcome.BEYOND}
-)
-"""Outcomes for which two answers were compared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,6 @@ def running(hadoop_version: str, terminal: Terminal) -> Iterator[Story]:
         os.environ.update(kdc.environ())
         authority = Authority(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nncache-demo-"))))
         issued, key = authority.issue("proxy"), keytab(kdc.directory, SERVICE_KEYTAB)
-        key.chmod(0o400)
         address = f"{HOST_NAME}:{stack.enter_context(PortLease()).take()}"
         proxy = Proxy(
             *cluster.flags,
