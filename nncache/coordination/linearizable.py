@@ -178,14 +178,18 @@ class LinearizableZnodes:
             raise ConnectionLostError("ZooKeeper does not answer") from late
 
     async def _follow(self, read: Callable[[], Awaitable[_T]]) -> _T | None:
-        """Read by a call that is sent behind the next sync."""
+        """Read by a call that is sent behind the next sync; what it is refused counts no sooner than what it finds."""
         found: list[_T] = []
+        refusals: list[ZnodeError] = []
         is_leader = self._next is None
         joined = self._next = self._next or _Round()
 
         async def own() -> None:
             await joined.sent.wait()
-            found.append(await read())
+            try:
+                found.append(await read())
+            except ZnodeError as refusal:
+                refusals.append(refusal)
 
         if is_leader:
             await run_all(partial(self._lead, joined), own)
@@ -193,7 +197,11 @@ class LinearizableZnodes:
             await own()
             await joined.over.wait()
         joined.check()
-        return found[0] if joined.connection and joined.connection == self._zookeeper.connection_id else None
+        if not joined.connection or joined.connection != self._zookeeper.connection_id:
+            return None
+        if refusals:
+            raise refusals.pop()  # and held by no frame that its traceback leads to
+        return found[0]
 
     async def _share(self, placed: Sequence[str]) -> tuple[Znode | None, ...] | None:
         """Read by the one call of the next round."""
