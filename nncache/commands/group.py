@@ -26,24 +26,24 @@ _MODULES: Final = {
 """The modules of the commands that are not in the module of their name."""
 
 _SUMMARIES: Final[Mapping[str, str]] = {
-    "advise": "Read audit logs: what would nncache save, and with which filters?",
+    "advise": "Estimate from audit logs what nncache would save, and recommend filters.",
     "audit": "Compare answers from memory with the NameNode's own.",
-    "check": "Try a daemon's settings, before its start or beside it.",
+    "check": "Test a daemon's settings, before or while it runs.",
     "cluster": "Start HDFS on this machine, for development: a real one, or --light without Java.",
-    "datanode": "Keep blocks of a namespace in ZooKeeper.",
+    "datanode": "Store blocks for a namespace in ZooKeeper.",
     "dns": "Serve the service registry as DNS.",
-    "explain": "Say why PATH is or is not answered from memory.",
-    "filters": "Say which paths matter, and to whom.",
-    "fleet": "Ask all registered proxies at once, or have them forget PATH.",
-    "fsck": "Audit a namespace in ZooKeeper.",
+    "explain": "Explain why PATH is or is not answered from memory.",
+    "filters": "Manage filters: which paths are cached, and who may subscribe.",
+    "fleet": "Query all registered proxies, or purge PATH in all of them.",
+    "fsck": "Check a namespace in ZooKeeper.",
     "namenode": "Serve a namespace in ZooKeeper, one of any number of NameNodes.",
     "proxies": "List the registered proxies and publishers.",
     "proxy": "Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT.",
     "publisher": "Publish changes of filtered paths in ZooKeeper.",
-    "purge": "Have a running proxy forget PATH.",
-    "registry": "Find services by name, and register them.",
+    "purge": "Remove PATH from the cache of a running proxy.",
+    "registry": "Find and register services by name.",
     "top": "Show a running proxy's hottest paths and callers.",
-    "watch": "Print what happens to the paths of FILTER.",
+    "watch": "Print the events of FILTER's paths.",
 }
 
 
