@@ -1,4 +1,4 @@
-"""One Spark for all tests of the room."""
+"""One Spark session for all tests of the advisor."""
 
 from collections.abc import Iterator
 
@@ -10,6 +10,6 @@ from nncache.advisor.spark import session
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Start Spark on two cores."""
+    """Yield a Spark session on two cores."""
     with session("local[2]", "Europe/Berlin") as found:
         yield found

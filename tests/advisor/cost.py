@@ -1,8 +1,8 @@
-"""What advice costs, stage by stage: `python -m tests.advisor.cost --lines 10000000`.
+"""Measure the cost of advice by stage: `python -m tests.advisor.cost --lines 10000000`.
 
-A log is generated, advice is asked, and both are compared with what was planted. Counted are CPU-seconds of the JVM and
-of all Python workers for each million lines, what they hold of the memory at most, and how unequal the tasks of the
-replay are. Each size in a process of its own, so that a small log pays for the start of the JVM.
+A log is generated, advice is computed, and the result is compared with the planted globs. The output has the
+CPU-seconds of the JVM and all Python workers for each million lines, their peak memory, and how unequal the tasks
+of the replay are. Run each size in a process of its own, so that a small log pays for the start of the JVM.
 """
 
 import shutil
@@ -28,9 +28,9 @@ MILLION: Final = 1_000_000
 
 
 class Stages:
-    """Notes the cost of each stage; as a context, what is held of the memory at most.
+    """Records the cost of each stage; while its context is open, also the peak memory.
 
-    Each process counts with what it had used when it was last seen: one that ends leaves out half a second at most.
+    A process counts with its CPU time when last seen: one that ends loses half a second at most.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Stages:
             self.cpu_s()
 
     def cpu_s(self) -> float:
-        """Return the CPU-seconds of this process and of all that it has started, directly or not."""
+        """Return the CPU-seconds of this process and all its descendants."""
         with self._looking:
             held = 0
             me = psutil.Process()
@@ -71,7 +71,7 @@ class Stages:
             return sum(self._used.values())
 
     def begin(self, name: str | None) -> None:
-        """End the stage before, and begin one; None begins none."""
+        """End the current stage, and begin the named one; None begins no stage."""
         used, now = self.cpu_s(), time.monotonic()
         if self._name is not None:
             self.costs.append((self._name, used - self._cpu_s, now - self._at))
@@ -80,8 +80,8 @@ class Stages:
 
 
 def shares_of_tasks(spark: SparkSession) -> tuple[int, int, int]:
-    """Return of the stage that replayed how many tasks there were, and the rows of the median and of the largest."""
-    store: Any = spark.sparkContext._jsc.sc().statusStore()  # noqa: SLF001 - where Spark's pages have it from
+    """Return, for the replay's stage, the number of tasks and the rows of its median and its largest task."""
+    store: Any = spark.sparkContext._jsc.sc().statusStore()  # noqa: SLF001 - the source of Spark's own pages
     rows: list[int] = []
     stages = store.stageList(None, False, False, _no_doubles(spark), None)
     for number in range(stages.size()):

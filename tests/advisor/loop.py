@@ -1,7 +1,7 @@
-"""`make advise-loop`: is the forecast what a proxy then saves? On a real NameNode, with its own audit log.
+"""`make advise-loop`: compare a forecast with what a proxy then saves, on a real NameNode with its own audit log.
 
-Pollers, jobs and listings run straight at the NameNode. The advisor reads the audit log that this leaves; its
-`filters.toml` is applied; and the same load, of which the pollers now ask a proxy, is run again.
+Pollers, jobs and listings run directly against the NameNode. The advisor reads the resulting audit log; its
+`filters.toml` is applied; and the same load runs again, with the pollers now behind a proxy.
 """
 
 import asyncio
@@ -38,11 +38,11 @@ MEMORY_SHARE: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that is done.
+    """One read or change.
 
     Attributes:
-        at: in seconds from the beginning.
-        what: a read, or a kind of change.
+        at: seconds from the beginning.
+        what: "read", "list" or a kind of change.
     """
 
     at: float
@@ -59,7 +59,7 @@ def paths() -> Iterator[tuple[str, str]]:
 
 
 def steps(seed: int, seconds: float) -> list[Step]:
-    """Return what is done, in order."""
+    """Return the steps of the load, in order of time."""
     chance = random.Random(seed)
     found: list[Step] = []
     for team, path in paths():
@@ -83,7 +83,7 @@ def steps(seed: int, seconds: float) -> list[Step]:
 
 
 async def run_steps(todo: list[Step], reads_at: str, changes_at: str) -> Counter[str]:
-    """Do everything at its time; return how many reads there were, and how many of them from memory."""
+    """Run each step at its time; return the number of reads, and of hits among them."""
     loop = asyncio.get_running_loop()
     counts: Counter[str] = Counter()
     began = loop.time() + 0.5
@@ -125,7 +125,7 @@ async def _do(session: aiohttp.ClientSession, step: Step, address: str, counts: 
 
 
 def lay_out(cluster: Cluster) -> None:
-    """Make the polled directories, with nothing in them."""
+    """Create the polled directories, empty."""
     webhdfs(cluster, "DELETE", "/data", "DELETE", recursive="true")
     for directory in (
         "/data",
@@ -139,7 +139,7 @@ def lay_out(cluster: Cluster) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What was forecast, as its two ends, beside what was measured."""
+    """The two ends of a forecast, and the measured value."""
 
     low: float
     high: float
@@ -147,22 +147,22 @@ class Range:
 
     @property
     def off(self) -> float:
-        """How far the measured value is from the forecast; 0 within it."""
+        """The distance of the measured value from the forecast; 0 within it."""
         return max(0.0, self.low - self.measured, self.measured - self.high)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Forecast beside measured."""
+    """The forecast and the measurement."""
 
     filters: tuple[str, ...]
-    reads: tuple[int, int]  # in the log, and by clients in the second run
+    reads: tuple[int, int]  # in the log of the first run, and by clients in the second run
     hits: Range
     savings: Range  # percent of the polled reads
     memory: Range  # bytes
 
     def lines(self) -> Iterator[str]:
-        """Yield it for people."""
+        """Yield the figures as lines of text."""
         yield f"filters: {', '.join(self.filters)}"
         yield f"polls: {self.reads[0]} in the audit log, {self.reads[1]} in the second run"
         for name, each, unit in (
@@ -173,7 +173,7 @@ class Outcome:
             yield f"{name}: forecast {each.low:.1f} to {each.high:.1f}{unit}, measured {each.measured:.1f}{unit}"
 
     def shortfalls(self) -> Iterator[str]:
-        """Name what is not as it should be."""
+        """Yield each figure that is too far from its forecast."""
         if self.savings.off > SAVINGS_POINTS:
             yield f"the savings are {self.savings.off:.1f} points from the forecast"
         if self.memory.off > MEMORY_SHARE * self.memory.measured:
@@ -181,7 +181,7 @@ class Outcome:
 
 
 def run_loop(cluster: Cluster, scratch: Path, *, seconds: float, seed: int = 1) -> Outcome:
-    """Go once around, on a cluster with an audit log and a ZooKeeper."""
+    """Forecast, apply and measure once, on a cluster with an audit log and a ZooKeeper."""
     log = cluster.logs / "hdfs-audit.log"
     namenode = cluster.namenodes[0].http
     todo = steps(seed, seconds)
@@ -236,7 +236,7 @@ def run_loop(cluster: Cluster, scratch: Path, *, seconds: float, seed: int = 1) 
 
 
 def asked(log: bytes) -> int:
-    """Return how many statuses of polled paths an audit log has."""
+    """Return the number of GETFILESTATUS calls for polled paths over WebHDFS in an audit log."""
     zone = ZoneInfo("UTC")
     lines = (read_line(line, zone) for line in log.splitlines())
     polled = re.compile(r"/data/.*/_SUCCESS")
@@ -259,7 +259,7 @@ def _nncache(*arguments: str) -> None:
 @click.option("--seconds", default=60.0, show_default=True, help="Of each of the two runs.")
 @click.option("--seed", default=1, show_default=True)
 def main(seconds: float, seed: int) -> None:
-    """Forecast from a real audit log, apply what is advised, and measure."""
+    """Forecast from a real audit log, apply the advised filters, and measure the savings."""
     spec = ClusterSpec(
         hadoop_version=os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION, with_zookeeper=True, audit_log=True
     )

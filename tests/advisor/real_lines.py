@@ -1,7 +1,7 @@
-r"""Lines as NameNodes write them, with the fields that they have.
+"""Lines as NameNodes write them, with their fields.
 
-Those of 2.7.7, 2.10.2 and 3.5.0 were written by one (`tests/advisor/test_real_namenode.py` has others made on any
-release that the test bed runs); the others follow `FSNamesystem.FSDefaultAuditLogger` of 2.7.3, 2.10.2 and 3.3.6.
+A NameNode wrote those of 2.7.7, 2.10.2 and 3.5.0 (`tests/advisor/test_real_namenode.py` has more, of any release
+that the test bed runs); the others follow `FSNamesystem.FSDefaultAuditLogger` of 2.7.3, 2.10.2 and 3.3.6.
 """
 
 from tests.advisor.twin import AuditLine

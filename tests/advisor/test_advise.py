@@ -1,4 +1,4 @@
-"""The whole: from generated lines to advice, against what is known of them and against the proxy's own cache."""
+"""From generated lines to advice, compared with the planted globs and with the proxy's own cache."""
 
 import gzip
 import re
@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
+from pyspark.sql import functions as F  # noqa: N812 - as in Spark's documentation
 
 from nncache.advisor import parse, replaying
 from nncache.advisor.command import Order, against_truth, carry_out
@@ -22,21 +22,21 @@ from tests.advisor.twin import Counts, happened, replayed_by_cache
 
 
 def advice_about(spark: SparkSession, folder: Path, *inputs: str, **more: float) -> Advice:
-    """Return the advice about logs, of which everything counts."""
+    """Return the advice about logs, without a warm-up."""
     events = str(folder / "events.parquet")
     question = Question(inputs=inputs, events=events, warm_up_s=0.0, **more)  # type: ignore[arg-type]  # numbers all
     return advise(spark, question, lambda _: None)
 
 
 def written(spark: SparkSession, folder: Path, spec: Spec) -> str:
-    """Generate a log; return where it is."""
+    """Generate a log; return its path."""
     log = str(folder / "log")
     generated_lines(spark, spec).write.text(log, compression="gzip")
     return log
 
 
 def see_what_was_planted(spark: SparkSession, folder: Path, spec: Spec) -> Advice:
-    """See that it is found, that nothing else is, and that the forecast is right."""
+    """Check that the planted globs are found, that no other is, and that the forecast is right."""
     advice = advice_about(spark, folder, written(spark, folder, spec))
     compared = against_truth(advice, generated_truth(spark, spec))
     assert compared.planted == spec.globs
@@ -51,7 +51,7 @@ def see_what_was_planted(spark: SparkSession, folder: Path, spec: Spec) -> Advic
 
 
 def test_planted_globs_are_found_and_their_savings_forecast(spark: SparkSession, tmp_path: Path) -> None:
-    """As themselves, or merged with at most 5 % more paths."""
+    """Each is found exactly, or merged into a glob with at most 5 % more paths."""
     advice = see_what_was_planted(spark, tmp_path, Spec(150_000, globs=50, parts=3))
     assert advice.statuses == advice.statuses_web + advice.statuses_rpc > 60_000
     assert [load.title for load in advice.loads] == ["command", "user", "application"]
@@ -67,10 +67,10 @@ def test_of_200_planted_globs_in_ten_million_lines(spark: SparkSession, tmp_path
 
 
 def see_both_replays_agree(spark: SparkSession, folder: Path, spec: Spec) -> None:
-    """See that Spark and the proxy's own cache agree to the last hit and call, at both ends."""
+    """Check that Spark and the proxy's own cache agree on every hit and call, at both ends of the forecast."""
     advice = advice_about(spark, folder, written(spark, folder, spec))
     lines = (line for part in range(spec.parts) for line in lines_of(spec, part))
-    # What cannot matter to a proxy, which is most lines, the twin in plain Python is spared.
+    # Most lines cannot matter to a proxy; the plain Python twin skips them.
     found = happened(
         line
         for line in lines
@@ -96,7 +96,7 @@ def see_both_replays_agree(spark: SparkSession, folder: Path, spec: Spec) -> Non
 
 @pytest.mark.parametrize("seed", [2, 3])
 def test_spark_answers_as_the_proxys_own_cache(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    """To the last hit; also if one user has everything."""
+    """Every hit agrees, also if one user has all files."""
     see_both_replays_agree(spark, tmp_path, Spec(40_000, globs=20, parts=2, seed=seed, hot=seed == 3))
 
 
@@ -106,12 +106,12 @@ def test_spark_answers_as_the_proxys_own_cache(spark: SparkSession, tmp_path: Pa
 def test_spark_answers_as_the_cache_on_a_million_lines(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
-    """Ten seeds."""
+    """The rule holds for ten seeds."""
     see_both_replays_agree(spark, tmp_path, Spec(1_000_000, seed=seed))
 
 
 def test_one_user_with_everything_is_spread(spark: SparkSession, tmp_path: Path) -> None:
-    """Rows are partitioned by directory: no task has ten times the rows of the median one."""
+    """Rows are partitioned by directory: no task has ten times the rows of the median task."""
     log = written(spark, tmp_path, Spec(60_000, globs=100, parts=1, hot=True))
     events = parse.events(parse.read_lines(spark, [log]))
     reads = events.where(F.col("src").startswith("/user/hot/") & F.col("skeleton").isNotNull()).withColumn(
@@ -125,7 +125,7 @@ def test_one_user_with_everything_is_spread(spark: SparkSession, tmp_path: Path)
 
 
 def test_a_sample_of_the_directories_estimates_the_whole(spark: SparkSession, tmp_path: Path) -> None:
-    """About: a half of them here."""
+    """Here half of the directories estimate the savings to within a half."""
     spec = Spec(60_000, globs=40, parts=1)
     log = written(spark, tmp_path, spec)
     whole, half = (advice_about(spark, tmp_path / str(share), log, sample=share) for share in (1.0, 0.5))
@@ -135,7 +135,7 @@ def test_a_sample_of_the_directories_estimates_the_whole(spark: SparkSession, tm
 
 
 def test_without_reads_of_a_status_it_says_why(spark: SparkSession, tmp_path: Path) -> None:
-    """A debug list may leave them out; or nothing is there at all."""
+    """The audit log's debug command list may omit getfileinfo, or the log may be empty."""
     lines = [line for line in lines_of(Spec(2_000, globs=5, parts=1), 0) if "getfileinfo" not in line]
     log = tmp_path / "log"
     log.write_text("\n".join(lines) + "\n")
@@ -148,7 +148,7 @@ def test_without_reads_of_a_status_it_says_why(spark: SparkSession, tmp_path: Pa
 
 
 def test_hits_of_an_access_log_count_beside_an_audit_log(spark: SparkSession, tmp_path: Path) -> None:
-    """What the NameNode was asked is in both, so only hits are taken; alone, all of it."""
+    """NameNode calls are in both logs, so only hits are taken from it; without an audit log, all requests are."""
     usual = next(line for line in lines_of(Spec(2_000, globs=5, parts=1), 0) if "getfileinfo" in line)
     target = "/webhdfs/v1/data/x/_SUCCESS?op=GETFILESTATUS&user.name=ann"
     log, access = tmp_path / "log", tmp_path / "access"
@@ -169,7 +169,7 @@ def test_hits_of_an_access_log_count_beside_an_audit_log(spark: SparkSession, tm
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
-    """In one line, and every other command works."""
+    """The message is one line, and every other command works."""
     code = (
         "import sys; sys.modules['pyspark'] = None; sys.argv = ['nncache', 'advise', 'x']; "
         "from nncache.commands.cli import main; main()"
@@ -184,7 +184,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
 
 
 def test_a_log_that_breaks_off_is_reported_by_name(spark: SparkSession, tmp_path: Path) -> None:
-    """Such as a compressed one that is being written; Spark's trace does not say what to do."""
+    """An example is a compressed log that is still being written; Spark's stack trace names no remedy."""
     whole = gzip.compress(b"".join(b"%d\n" % number for number in range(20_000)))
     (tmp_path / "half.log.gz").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "none.log.gz").write_bytes(b"\x00\x01\x02\x03" * 64)
@@ -194,7 +194,7 @@ def test_a_log_that_breaks_off_is_reported_by_name(spark: SparkSession, tmp_path
 
 
 def test_an_unwritable_report_is_an_error_before_the_work(tmp_path: Path) -> None:
-    """Not after hours; no Spark is begun."""
+    """It comes before hours of work, and before Spark is started."""
     (tmp_path / "file").write_text("")
     order = Order(
         inputs=("log",),
@@ -218,7 +218,7 @@ def test_an_unwritable_report_is_an_error_before_the_work(tmp_path: Path) -> Non
 
 
 def test_an_input_that_is_not_there_is_reported_by_name(spark: SparkSession, tmp_path: Path) -> None:
-    """A file, a wildcard that matches none, and events; Spark's own word of it comes without its trace."""
+    """A missing file, a wildcard without a match, missing events; Spark's message comes without its stack trace."""
     for name in ("typo.log", "typo*", "typo.parquet"):
         with pytest.raises(
             AdvisorError, match=rf"{re.escape(name)}: cannot be read \(.*; give logs that are there"

@@ -1,4 +1,4 @@
-"""Figures of filters from what the replay counts."""
+"""Figures of filters, computed from the replay's counts."""
 
 import pytest
 
@@ -16,13 +16,13 @@ ONE = Candidate("/a/*", ("a", ANY), (Seen("/a/x", 100, 90, 4),))
 
 
 def row(bucket: int, *counts: int, is_web: bool | None = True) -> Counts:
-    """Return counts of the glob 0, those that are not given being 0."""
+    """Return counts of glob 0; counts that are not given are 0."""
     values: tuple[int, ...] = counts + (0,) * (len(COUNTED) - len(counts))
     return (0, is_web, bucket, *values)
 
 
 def test_savings_are_reads_minus_calls_at_both_ends() -> None:
-    """Over all partitions, each bucket by itself, each protocol by itself."""
+    """They are sums over all partitions, for each bucket and each protocol."""
     (found,) = figures_of(
         {0: ONE},
         [
@@ -51,12 +51,12 @@ def test_savings_are_reads_minus_calls_at_both_ends() -> None:
 
 
 def test_what_loses_calls_is_not_recommended() -> None:
-    """At the low end, which is what may happen."""
+    """The low end of its forecast decides, as it may come true."""
     assert figures_of({0: ONE}, [row(1, 10, 5, 10, 9, 1)]) == []
 
 
 def test_a_sample_is_scaled_to_the_whole() -> None:
-    """Counts, bytes and changes."""
+    """Counts, bytes and changes are scaled."""
     counts = row(1, 10, 9, 1, 9, 1, 4, 1, 1, 1, 8)
     changes = row(CHANGES, 3, is_web=None)
     (whole,), (sampled,) = (figures_of({0: ONE}, [counts, changes], scale) for scale in (1.0, 10.0))
@@ -65,7 +65,7 @@ def test_a_sample_is_scaled_to_the_whole() -> None:
 
 
 def test_the_median_gap_is_known_to_the_power_of_two() -> None:
-    """Changes are no gaps."""
+    """Changes are not counted as gaps."""
 
     def every(*gaps: tuple[int, int]) -> float | None:
         rows = [row(power, count, is_web=None) for power, count in gaps]
@@ -79,7 +79,7 @@ def test_the_median_gap_is_known_to_the_power_of_two() -> None:
 
 @pytest.mark.parametrize("kind", [EntryKind.MISSING, EntryKind.FILE])
 def test_bytes_are_those_that_the_cache_counts(kind: EntryKind) -> None:
-    """Within a tenth, without the answers to repeated requests, which a shell holds: docs/sizing.md."""
+    """They agree within a tenth, without the replies of repeated requests, which the proxy holds: docs/sizing.md."""
     cache = MetadataCache(CacheSettings(glob=("/data/*/*",)))
     cache.open_stream(1)
     directories, files = 100, 10

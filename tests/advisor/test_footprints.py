@@ -1,4 +1,4 @@
-"""What each command of an audit log makes stale is what it makes stale in the proxy's own cache."""
+"""Each audit log command invalidates in the replay what it invalidates in the proxy's own cache."""
 
 import pytest
 
@@ -19,7 +19,7 @@ KEPT = ("/a", "/a/s", "/a/s/x/y", "/a/other", "/b", "/b/d", "/b/d/x", "/b/other"
 
 
 def kept_after(command: str) -> set[str]:
-    """Return which paths a cache still answers after a command."""
+    """Return the paths that a cache still serves after a command."""
     cache = MetadataCache(CacheSettings(glob=("/*", "/*/*", "/*/*/*", "/*/*/*/*")))
     cache.open_stream(1)
     cache.cover(1.0, 1)
@@ -37,7 +37,7 @@ def kept_after(command: str) -> set[str]:
 
 @pytest.mark.parametrize("command", [*EVENTS, "listStatus"])
 def test_marks_forget_what_the_cache_forgets(command: str) -> None:
-    """Both in entries and, below a path, in rights."""
+    """The rule holds for entries and, below a path, for rights."""
     left = set(KEPT)
     for mark in marks_of(command):
         path = PLACES[mark.argument]
@@ -51,7 +51,7 @@ def test_marks_forget_what_the_cache_forgets(command: str) -> None:
 
 
 def test_what_is_made_says_of_what_kind_it_is() -> None:
-    """A file is open at first; a directory may have been there."""
+    """A new file is open at first; a directory may have existed before."""
     own = {command: [mark.kind for mark in marks_of(command) if not mark.is_below] for command in EVENTS}
     assert own["create"][0] is own["append"][0] is Kind.CREATED
     assert own["mkdirs"][0] is Kind.MADE

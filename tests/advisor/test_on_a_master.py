@@ -1,4 +1,4 @@
-"""The same advice on a Spark cluster of two workers as on local cores, by --master and by spark-submit."""
+"""A Spark cluster of two workers gives the same advice as local cores, by --master and by spark-submit."""
 
 import json
 import os
@@ -24,7 +24,7 @@ ENVIRONMENT = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys
 
 
 def _started(close: ExitStack, log: Path, *words: str, until: str) -> str:
-    """Start a program of Spark, which ends with `close`; return what its log says at the pattern `until`."""
+    """Start a Spark program that ends with `close`; return the match of `until` in its log."""
     with log.open("wb") as file:
         command = (str(PROGRAMS / "spark-class"), *words)
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=ENVIRONMENT)
@@ -41,7 +41,7 @@ def _started(close: ExitStack, log: Path, *words: str, until: str) -> str:
 
 @pytest.fixture
 def master(tmp_path: Path) -> Iterator[str]:
-    """Start a master with two workers; yield its address."""
+    """Yield the address of a master with two workers."""
     anywhere = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
     with ExitStack() as close:
         name = "org.apache.spark.deploy.master.Master"
@@ -59,7 +59,7 @@ def master(tmp_path: Path) -> Iterator[str]:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_a_cluster_gives_the_same_advice(spark: SparkSession, tmp_path: Path, master: str) -> None:
-    """By --master, and by spark-submit as docs/advisor.md has it; both workers take part."""
+    """The command lines are those of docs/advisor.md; both workers take part."""
     log = tmp_path / "log"
     log.write_text("\n".join(lines_of(Spec(20_000, globs=20, parts=1), 0)) + "\n")
     local = advice_about(spark, tmp_path, str(log))

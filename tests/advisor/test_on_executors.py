@@ -1,4 +1,4 @@
-"""What goes to Spark's executors runs where nothing of ours is installed."""
+"""Code that Spark's executors run needs no installation of nncache."""
 
 import subprocess
 import sys
@@ -26,12 +26,12 @@ print(sum(batch.num_rows for batch in events_of([lines], rules)) == lines.num_ro
 
 
 def test_executors_need_nothing_of_ours(spark: SparkSession, tmp_path: Path) -> None:
-    """They get it by value; a worker that cannot import nncache generates, parses and replays."""
-    assert generating.__name__ in sys.modules  # it says that the generator goes by value
+    """The code is pickled by value: a worker that cannot import nncache generates, parses and replays."""
+    assert generating.__name__ in sys.modules  # so that the generator is pickled by value
     spec = Spec(2_000, globs=3, parts=1)
     blob = tmp_path / "blob"
     work = (replaying.on_executors(Rules()), lines_of, spec, events_of, parse.usual_rules(spark))
-    blob.write_bytes(cloudpickle.dumps(work))  # type: ignore[no-untyped-call]  # it has no annotations
+    blob.write_bytes(cloudpickle.dumps(work))  # type: ignore[no-untyped-call]  # dumps has no annotations
     worker = (sys.executable, "-c", RUN, str(blob))
     done = subprocess.run(worker, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (done.stdout, done.stderr) == (f"[1] {sum(1 for _ in lines_of(spec, 0))}\nTrue\n", "")

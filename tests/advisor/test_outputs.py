@@ -1,4 +1,4 @@
-"""Advice as files that other programs read."""
+"""The advice as files for other programs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -53,13 +53,13 @@ UTC = ZoneInfo("UTC")
 
 
 def test_names_are_made_of_globs_and_differ() -> None:
-    """Whatever the glob, the name is one that a filter may have."""
+    """Whatever the glob, the name is valid for a filter."""
     same = named([filter_of("/a/*"), filter_of("/a/b*"), filter_of("/*a"), filter_of("/ä")])
     assert [each.name for each in same] == ["a", "a-b", "a-2", "filter"]
 
 
 def test_filters_are_what_apply_reads() -> None:
-    """With the reason and the cost above each."""
+    """Each filter has its reason and its cost in a comment above it."""
     text = filters_toml(ADVICE)
     assert {entry.name: entry.path_glob for entry in parse_filters(text)} == {
         each.name: each.glob for each in ADVICE.filters
@@ -70,7 +70,7 @@ def test_filters_are_what_apply_reads() -> None:
 
 
 def test_the_workload_is_what_the_benchmark_reads(tmp_path: Path) -> None:
-    """So many pollers as ask so often; changes as they were."""
+    """It has as many pollers as the log's poll rate requires, and the log's rate of changes."""
     file = tmp_path / "workload.toml"
     file.write_text(workload_toml(ADVICE))
     workload = load(str(file))
@@ -81,7 +81,7 @@ def test_the_workload_is_what_the_benchmark_reads(tmp_path: Path) -> None:
 
 
 def test_pseudonyms_hide_users_and_paths(tmp_path: Path) -> None:
-    """Equal names stay equal, under one key; what varies stays a star."""
+    """Under one key, equal names stay equal; variable parts stay stars."""
     hidden = Pseudonyms(b"k").advice(ADVICE)
     write_report(tmp_path, hidden, UTC, with_filters=False)
     written = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
@@ -97,7 +97,7 @@ def test_pseudonyms_hide_users_and_paths(tmp_path: Path) -> None:
 
 
 def test_the_report_has_all_parts(tmp_path: Path) -> None:
-    """One folder; the page has its charts within it, and nothing in it is fetched."""
+    """All parts are in one folder; the page embeds its charts and fetches nothing."""
     write_report(tmp_path / "new", ADVICE, UTC, with_filters=True)
     names = {
         "asked.svg",
@@ -126,7 +126,7 @@ def test_the_report_has_all_parts(tmp_path: Path) -> None:
 
 
 def test_figures_are_short() -> None:
-    """Both ends, unless they look the same."""
+    """A range shows both ends unless they look the same."""
     assert (percent(Bracket(0.123, 0.5)), percent(Bracket(0.12301, 0.12302))) == ("12.3 to 50.0 %", "12.3 %")
     assert [in_bytes(count) for count in (5, 2_048, 3 * 2**20, 5 * 2**30)] == [
         "5 B",

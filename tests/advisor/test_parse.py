@@ -1,4 +1,4 @@
-"""Lines become what they say, natively and by the twin in plain Python alike."""
+"""Spark and the plain Python twin parse lines alike."""
 
 import datetime as dt
 import json
@@ -23,7 +23,7 @@ NAMES = tuple(asdict(REAL[0][2]))
 
 
 def native(spark: SparkSession, folder: Path, lines: Iterable[bytes]) -> list[AuditLine | None]:
-    """Return what Spark makes of lines, in their order."""
+    """Return Spark's result for each line, in order."""
     file = folder / "lines.log"
     file.write_bytes(b"".join(line + b"\n" for line in lines))
     found = parse.fields(parse.read_lines(spark, [str(file)]).coalesce(1))
@@ -32,7 +32,7 @@ def native(spark: SparkSession, folder: Path, lines: Iterable[bytes]) -> list[Au
 
 
 def test_real_lines_are_read_field_for_field(spark: SparkSession, tmp_path: Path) -> None:
-    """Of Hadoop 2.7 to 3.5, with the prefixes and the wrappings that occur."""
+    """The lines are from Hadoop 2.7 to 3.5, with all known prefixes and wrappings."""
     lines = [line.encode() for _, line, _ in REAL]
     expected = {name: fields for name, _, fields in REAL}
     assert {name: read_line(line, BERLIN) for (name, _, _), line in zip(REAL, lines, strict=True)} == expected
@@ -48,7 +48,7 @@ SPLICES = (
 
 
 def fuzzed(seed: int, count: int) -> Iterator[bytes]:
-    """Yield lines that were damaged in every way."""
+    """Yield damaged lines of all kinds."""
     chance = random.Random(seed)
     whole = [line.encode() for _, line, _ in REAL]
     for _ in range(count):
@@ -70,18 +70,18 @@ def fuzzed(seed: int, count: int) -> Iterator[bytes]:
 
 
 def differences(spark: SparkSession, folder: Path, lines: list[bytes]) -> list[tuple[bytes, object, object]]:
-    """Return the lines that the two read differently."""
+    """Return the lines that the two parse differently."""
     both = zip(lines, native(spark, folder, lines), strict=True)
     return [(line, found, twin) for line, found in both if found != (twin := read_line(line, BERLIN))]
 
 
 def test_damaged_lines_are_read_alike(spark: SparkSession, tmp_path: Path) -> None:
-    """None raises, whatever its bytes; `test_a_million_damaged_lines_are_read_alike` has more of them."""
+    """No line raises, whatever its bytes; `test_a_million_damaged_lines_are_read_alike` runs more of them."""
     assert differences(spark, tmp_path, list(fuzzed(1, 20_000))) == []
 
 
 def test_the_short_look_and_the_long_one_agree(spark: SparkSession, tmp_path: Path) -> None:
-    """Of whole lines and damaged ones, and the short look takes the usual ones."""
+    """They agree on valid and damaged lines, and the fast parser takes the usual lines."""
     file, place = tmp_path / "lines.log", str(tmp_path / "events.parquet")
     file.write_bytes(b"".join(line + b"\n" for line in fuzzed(2, 10_000)))
     lines = parse.read_lines(spark, [str(file)])
@@ -94,7 +94,7 @@ def test_the_short_look_and_the_long_one_agree(spark: SparkSession, tmp_path: Pa
 
 
 def test_logs_are_read_plain_and_compressed(spark: SparkSession, tmp_path: Path) -> None:
-    """By files, folders and wildcards."""
+    """Inputs are files, folders and wildcards."""
     line = next(lines_of(Spec(2_000, globs=5, parts=1), 0)).encode() + b"\n"
     (tmp_path / "logs" / "below").mkdir(parents=True)
     (tmp_path / "logs" / "hdfs-audit.log").write_bytes(line)
@@ -117,7 +117,7 @@ def test_logs_are_read_plain_and_compressed(spark: SparkSession, tmp_path: Path)
 
 
 def test_blank_lines_are_no_events(spark: SparkSession, tmp_path: Path) -> None:
-    """Also where nothing else is in a file."""
+    """The rule holds for a file of blank lines only."""
     (tmp_path / "lines.log").write_text("\n\n\r\n")
     place = str(tmp_path / "events.parquet")
     parse.write_events(parse.read_lines(spark, [str(tmp_path / "lines.log")]), place)
@@ -125,7 +125,7 @@ def test_blank_lines_are_no_events(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_hours_of_a_clock_change_are_read_by_both_looks_alike(spark: SparkSession, tmp_path: Path) -> None:
-    """An hour that is left out and one that is doubled, the last of February, and times that are none."""
+    """A skipped hour, a doubled hour, the last of February, and invalid times."""
     usual = next(lines_of(Spec(2_000, globs=5, parts=1), 0))[19:]
     days, minutes = ("2026-03-29", "2026-10-25"), range(0, 300, 30)
     starts = [f"{day} {minute // 60:02}:{minute % 60:02}:59" for day in days for minute in minutes]
@@ -142,7 +142,7 @@ def test_hours_of_a_clock_change_are_read_by_both_looks_alike(spark: SparkSessio
 
 
 def test_events_of_an_interrupted_run_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """The usual lines are there, and the others are not."""
+    """The usual lines were written, and the others were not."""
     file, place = tmp_path / "lines.log", str(tmp_path / "events.parquet")
     file.write_text(f"{REAL[0][1]}\nnot understood\n", encoding="utf-8")
     lines = parse.read_lines(spark, [str(file)])
@@ -154,7 +154,7 @@ def test_events_of_an_interrupted_run_are_refused(spark: SparkSession, tmp_path:
 
 
 def test_a_line_may_be_as_long_as_it_likes(spark: SparkSession, tmp_path: Path) -> None:
-    """Escapes of a whole path, a megabyte of tabs or of quotes: Java's regular expressions need no stack for them."""
+    """Escaped paths, a megabyte of tabs or of quotes: Java's regular expressions do not overflow the stack on them."""
     usual = REAL[-1][1].rstrip("\r")
     wide = usual.replace("src=/a", "src=/" + "\\u00E4" * 8_000)
     wrapped = json.dumps({"message": wide})
@@ -170,7 +170,7 @@ def test_a_line_may_be_as_long_as_it_likes(spark: SparkSession, tmp_path: Path) 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_a_million_damaged_lines_are_read_alike(spark: SparkSession, tmp_path: Path) -> None:
-    """In ten parts, each with its seed."""
+    """There are ten parts, each with its own seed."""
     for seed in range(10):
         assert (seed, differences(spark, tmp_path, list(fuzzed(seed, 100_000)))) == (seed, [])
 
@@ -201,7 +201,7 @@ RANGER = {
 
 
 def test_other_logs_become_events(spark: SparkSession, tmp_path: Path) -> None:
-    """An access log in both forms, checks of Ranger, blank lines, and what is not understood, masked."""
+    """Access logs in both formats, Ranger audits, blank lines; unknown lines are masked."""
     file = tmp_path / "lines.log"
     file.write_text(
         "\n".join(
@@ -227,7 +227,7 @@ def test_other_logs_become_events(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_paths_are_kept_of_what_matters_alone(spark: SparkSession, tmp_path: Path) -> None:
-    """In one spelling; a skeleton only of what may be cached."""
+    """A path is kept in canonical form, and only of relevant commands; a skeleton only of cacheable paths."""
     usual = REAL[0][1].split("\t")
 
     def line(command: str, source: str, proto: str = "rpc") -> str:
@@ -263,7 +263,7 @@ def test_paths_are_kept_of_what_matters_alone(spark: SparkSession, tmp_path: Pat
 
 
 def test_what_a_router_adds_to_a_context_is_no_application(spark: SparkSession, tmp_path: Path) -> None:
-    """Nor a port that the NameNode adds: each call would be an application of its own, with the user's name."""
+    """Nor is the port that a NameNode adds: otherwise each call would be an application, with the user's name."""
     router = "clientIp:1.2.3.4,clientPort:5,clientId:0a1b,clientCallId:7,realUser:an_n"
     usual = (
         "\t".join(REAL[0][1].split("\t")[:-1]).replace("\\u00E4\\u20AC", "") + "\tproto=rpc\tcallerContext="

@@ -1,4 +1,4 @@
-"""Lines that a real NameNode writes, of the release under test, are read field for field."""
+"""Lines that a real NameNode of the tested release writes are parsed field by field."""
 
 import os
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ NAMES = (
 
 @pytest.fixture(scope="module")
 def lines() -> Iterator[tuple[str, list[bytes]]]:
-    """Yield the superuser, and what a NameNode writes of some calls."""
+    """Yield the superuser, and a NameNode's audit lines for some calls."""
     spec = ClusterSpec(hadoop_version=HADOOP, with_datanode=False, audit_log=True)
     with Cluster.start(spec) as cluster:
         log = cluster.logs / "hdfs-audit.log"
@@ -45,7 +45,7 @@ def lines() -> Iterator[tuple[str, list[bytes]]]:
 def test_what_was_done_is_what_is_read(
     spark: SparkSession, tmp_path: Path, lines: tuple[str, list[bytes]]
 ) -> None:
-    """Natively and by the twin: who, what, to which path, whether it was allowed, over which protocol."""
+    """Both parsers read user, command, path, permission and protocol."""
     superuser, written = lines
     zone = ZoneInfo(os.environ.get("TZ", "UTC"))
     found = [line for line in (read_line(each, zone) for each in written) if line is not None]
@@ -73,7 +73,7 @@ def test_what_was_done_is_what_is_read(
 def test_no_line_of_a_namenode_is_unknown(
     spark: SparkSession, tmp_path: Path, lines: tuple[str, list[bytes]]
 ) -> None:
-    """Each becomes an event."""
+    """Each line becomes an event."""
     file = tmp_path / "log"
     file.write_bytes(b"\n".join(lines[1]) + b"\n")
     events = parse.events(parse.read_lines(spark, [str(file)]))

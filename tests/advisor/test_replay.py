@@ -1,4 +1,4 @@
-"""The replay of a directory answers as the proxy's own cache does, at both ends of what a log leaves open."""
+"""The replay of a directory answers as the proxy's own cache, at both ends of what a log leaves open."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ PLACES = ("/u", "/u/a", "/u/b", "/u/c", *PATHS, "/elsewhere/z", "/u/c/x")
 
 
 def rows_of(found: Iterable[Happened], directories: Iterable[str]) -> Iterator[Row]:
-    """Yield the rows that the Spark plan makes of what happened."""
+    """Yield the rows that the Spark plan makes of these events."""
     for one in found:
         if one.order:
             kind = Kind.OPENED if one.cmd == "open" else Kind.READ if one.is_allowed else Kind.DENIED
@@ -47,7 +47,7 @@ def rows_of(found: Iterable[Happened], directories: Iterable[str]) -> Iterator[R
 
 
 def totals(rows: Iterable[Row], rules: Rules | None = None) -> dict[bool, list[int]]:
-    """Return the counts of all globs and buckets, by protocol."""
+    """Return the sums over all globs and buckets, by protocol."""
     found = {True: [0] * len(COUNTED), False: [0] * len(COUNTED)}
     columns = tuple(zip(*sorted(rows), strict=True))
     for _, is_web, _, *counts in fold(rules or Rules(), [columns] if columns else []):
@@ -57,7 +57,7 @@ def totals(rows: Iterable[Row], rules: Rules | None = None) -> dict[bool, list[i
 
 
 def history(seed: int, length: int = 300) -> list[Happened]:
-    """Return what happens at random at a few paths, in order."""
+    """Return random events at a few paths, in order."""
     chance = random.Random(seed)
     at = 0
     found: list[Happened] = []
@@ -96,7 +96,7 @@ def history(seed: int, length: int = 300) -> list[Happened]:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_histories_are_answered_as_by_the_cache(seed: int) -> None:
-    """Hits and calls are equal to the last one, over both protocols and at both ends."""
+    """Every hit and every call agrees, over both protocols and at both ends."""
     found = history(seed)
     counts = totals(rows_of(found, {parent(path) or "/" for path in PATHS}))
     for is_web in (True, False):
@@ -117,26 +117,26 @@ def change(at: int, kind: Kind, path: str = "/u/a/y", directory: str = "/u/a") -
 
 
 def test_kinds_have_the_same_numbers_as_in_the_table() -> None:
-    """The module that goes to executors imports nothing of ours, so it has them again."""
+    """The module for executors imports nothing from nncache, so it repeats the numbers."""
     assert {kind.name: getattr(replay, kind.name) for kind in Kind} == {
         kind.name: kind.value for kind in Kind
     }
 
 
 def test_a_row_with_a_weight_counts_as_several_reads() -> None:
-    """Of an access log; where nothing may be kept, each is asked for."""
+    """Access log lines have weights; where nothing can be cached, each read is a call."""
     assert totals([read(0, weight=5)])[True][:5] == [5, 4, 2, 4, 1]
     opened = [change(0, Kind.CREATED), read(1, weight=5)]
     assert totals(opened)[True][:5] == [5, 0, 10, 4, 2]
 
 
 def test_what_is_before_the_counted_time_fills_the_cache() -> None:
-    """The second read is a hit, and the only one that counts."""
+    """The second read is a hit, and only the second is counted."""
     assert totals([read(0), read(10)], Rules(counted_from=5))[True][:5] == [1, 1, 0, 1, 0]
 
 
 def test_what_is_believed_ends_in_its_moment() -> None:
-    """A right of 300 s; what is read in that moment is asked for, and counts in the bucket that begins with it."""
+    """A right lasts 300 s; a read at its exact end is a call, and counts in the bucket that begins then."""
     assert totals([read(0), read(299_999), read(300_000), read(300_001)])[True][1] == 2
     folder = Folder(Rules(bucket_ms=1_000))
     folder.take([read(0), read(999), read(1_000), read(1_999), read(2_000)])
@@ -144,7 +144,7 @@ def test_what_is_believed_ends_in_its_moment() -> None:
 
 
 def test_what_is_kept_is_counted_until_it_is_forgotten() -> None:
-    """Of the high end: entries, rights, directories, who asks, and the characters of last names."""
+    """At the high end: entries, rights, directories, callers, and the characters of last path components."""
     found = totals([read(0), read(1, "/u/a/zz"), read(2, user="bob")])[True]
     assert [found[place] for place in (ENTRIES, RIGHTS, DIRECTORIES, ASKERS, NAME_CHARS)] == [2, 2, 1, 3, 3]
     gone = totals([read(0), read(1, "/u/a/zz"), change(2, Kind.BELOW_GONE, "/u/a")])[True]
@@ -156,7 +156,7 @@ def test_what_is_kept_is_counted_until_it_is_forgotten() -> None:
 
 
 def test_an_open_long_after_the_read_takes_nothing_back() -> None:
-    """Only the read that an OPEN makes is none of a client's; a second OPEN has made none."""
+    """Only the status read of an OPEN itself is subtracted; a second OPEN subtracts none."""
     late = [read(0), read(101)._replace(kind=Kind.OPENED)]
     assert totals(late)[True][0] == 1
     twice = [read(0), read(3)._replace(kind=Kind.OPENED), read(4)._replace(kind=Kind.OPENED)]
@@ -166,7 +166,7 @@ def test_an_open_long_after_the_read_takes_nothing_back() -> None:
 
 
 def test_gaps_and_changes_are_counted_by_glob() -> None:
-    """A gap by the power of two of its seconds; a change only of what was read, by either protocol."""
+    """Gaps by the power of two of their seconds; changes only of paths that were read, over either protocol."""
     folder = Folder(Rules())
     folder.take([read(0), read(500), read(5_500), read(5_500), change(6_000, Kind.TOUCHED)])
     folder.take([change(7_000, Kind.TOUCHED, "/u/a/never")])
@@ -178,14 +178,14 @@ def test_gaps_and_changes_are_counted_by_glob() -> None:
 
 
 def test_reads_of_one_moment_have_no_gap() -> None:
-    """Also where the second one is asked for again."""
+    """The rule holds even if the second read is a call again."""
     folder = Folder(Rules())
     folder.take([read(0), change(0, Kind.TOUCHED), read(0)])
     assert list(folder.gaps) == [(0, CHANGES)]
 
 
 def test_a_directory_that_is_made_again_is_bracketed() -> None:
-    """At the high end it was there and nothing changed; once it is known to be gone both ends forget."""
+    """At the high end it existed and nothing changes; once it is known to be deleted, both ends invalidate."""
     again = [read(0), change(1, Kind.BELOW_MADE, "/u/a"), read(2)]
     assert totals(again)[True][1:4:2] == [0, 1]
     gone = [change(0, Kind.BELOW_GONE, "/u/a"), read(1), change(2, Kind.BELOW_MADE, "/u/a"), read(3)]

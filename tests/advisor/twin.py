@@ -1,4 +1,4 @@
-"""The twins that the advisor is held against: a line in plain Python, and the proxy's own cache in virtual time."""
+"""The advisor's twins: a line parser in plain Python, and the proxy's own cache in virtual time."""
 
 import datetime as dt
 import json
@@ -38,7 +38,7 @@ UTC = ZoneInfo("UTC")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditLine:
-    """The fields of a line, escapes undone; None is "null", or a field that is not there."""
+    """A line's fields without escapes; None for "null" or a missing field."""
 
     at: int | None  # ms
     allowed: bool
@@ -48,13 +48,13 @@ class AuditLine:
     src: str | None
     dst: str | None
     perm: str | None
-    trackingId: str | None  # noqa: N815 - as the line has it
+    trackingId: str | None  # noqa: N815 - the field's own spelling
     proto: str
-    callerContext: str | None  # noqa: N815 - as the line has it
+    callerContext: str | None  # noqa: N815 - the field's own spelling
 
 
 def read_line(raw: bytes, zone: ZoneInfo = UTC) -> AuditLine | None:
-    """Return what a line says; None if it is none of an audit log."""
+    """Return the parsed line; None if it is not an audit log line."""
     line = raw.decode("utf-8", "replace").rstrip("\r\n")
     message, outer = line, None
     if line.startswith("{"):
@@ -130,10 +130,10 @@ def _moment(text: str, zone: ZoneInfo) -> int | None:
 
 
 class Happened(NamedTuple):
-    """One line, as far as a proxy is concerned."""
+    """One line, reduced to the fields that matter to a proxy."""
 
     at: int  # ms
-    order: int  # of the same moment: changes, reads, refused reads, what was opened
+    order: int  # at the same moment: changes, reads, refused reads, OPENs
     cmd: str
     path: str
     destination: str
@@ -143,7 +143,7 @@ class Happened(NamedTuple):
 
 
 def happened(lines: Iterable[str]) -> list[Happened]:
-    """Return what is read and changed, in order."""
+    """Return the reads and changes, in order."""
     found: list[Happened] = []
     for text in lines:
         line = read_line(text.encode())
@@ -170,7 +170,7 @@ def _canonical(path: str | None) -> str:
 
 
 class Counts(NamedTuple):
-    """What came of reads."""
+    """The counts of a replay."""
 
     reads: int
     hits: int
@@ -178,10 +178,10 @@ class Counts(NamedTuple):
 
 
 class CacheTwin:
-    """Answers reads with the cache of the product; what a path is it knows from the log alone, as the replay does.
+    """Answers reads with the product's cache; like the replay, it knows a path's kind from the log alone.
 
-    With `is_low` what is not known is taken for a file, a file without a mark's name is open for ten minutes, and a
-    directory that is made was not there; else the opposite of each.
+    With `is_low`, an unknown path is a file, a file without a mark's name is open for ten minutes, and a directory
+    that is created did not exist; otherwise the opposite of each.
     """
 
     def __init__(self, globs: tuple[str, ...], *, is_low: bool) -> None:
@@ -190,18 +190,18 @@ class CacheTwin:
         self._cache = MetadataCache(CacheSettings(glob=tuple(globs)))
         self._cache.open_stream(1)
         self._kinds: dict[str, EntryKind | None] = {}
-        self._is_gone_below: dict[str, bool] = {}  # by the path with all below it of which that was said
-        self._versions: Counter[str] = Counter()  # of a path's status
+        self._is_gone_below: dict[str, bool] = {}  # by a path; applies to all below it
+        self._versions: Counter[str] = Counter()  # version of a path's status
         self._open_until: dict[str, float] = {}
         self._tx = 0
         self.counts: Counter[tuple[str, str]] = Counter()
 
     def is_matched(self, path: str) -> bool:
-        """Whether a path may be kept."""
+        """Return whether a path may be cached."""
         return self._globs.matches(path)
 
     def read(self, path: str, user: str, now: float, *, is_allowed: bool) -> tuple[bool, int]:
-        """Return whether it was a hit, and how many calls it was otherwise."""
+        """Return whether the read is a hit, and its number of calls."""
         self._cache.cover(now, self._tx)
         decision = self._cache.lookup(path, Caller(user), now, may_wait=False)
         if isinstance(decision, Serve):
@@ -226,7 +226,7 @@ class CacheTwin:
         return Known(reply=reply, kind=kind, replied_at=now, term=1), 2
 
     def _known(self, path: str) -> EntryKind | None:
-        """Return what a path is, as far as the log has said it."""
+        """Return a path's kind, as far as the log shows it."""
         if path in self._kinds:
             return self._kinds[path]
         above = parent(path)
@@ -240,11 +240,11 @@ class CacheTwin:
         return self._known(path) or (EntryKind.FILE if self._is_low else EntryKind.MISSING)
 
     def opened(self, path: str) -> None:
-        """Take note of an OPEN: the file is complete."""
+        """Record an OPEN: the file is complete."""
         self._open_until.pop(path, None)
 
     def change(self, one: Happened) -> None:
-        """Apply what a command changes."""
+        """Apply a command's changes."""
         now = one.at / 1000
         is_there = self._known(one.path) in {None, EntryKind.DIRECTORY}
         if one.cmd == "mkdirs" and is_there and not self._is_low:
@@ -312,7 +312,7 @@ def at_paths(event: Event, one: Happened) -> Event:
 def replayed_by_cache(
     found: Iterable[Happened], glob: str | tuple[str, ...], *, is_web: bool, is_low: bool
 ) -> Counts:
-    """Replay all reads over one protocol of what matches, in one cache."""
+    """Replay all reads of matching paths over one protocol, in one cache."""
     twin = CacheTwin((glob,) if isinstance(glob, str) else glob, is_low=is_low)
     ordered = list(_without_opens(found))
     asked = {one.path for one in ordered if one.order}
@@ -327,7 +327,7 @@ def replayed_by_cache(
                 one.destination,
                 parent(one.destination) if one.destination else None,
             )
-            if not near.isdisjoint(around):  # all others concern nothing that is read
+            if not near.isdisjoint(around):  # all others affect no path that is read
                 twin.change(one)
         elif one.cmd == "open":
             twin.opened(one.path)
@@ -338,7 +338,7 @@ def replayed_by_cache(
 
 
 def _without_opens(found: Iterable[Happened]) -> Iterator[Happened]:
-    """Leave out the read of a status that an OPEN over WebHDFS makes."""
+    """Yield all but the status reads that an OPEN over WebHDFS makes itself."""
     ordered = list(found)
     last: dict[tuple[str, str], int] = {}
     taken: set[int] = set()

@@ -1,4 +1,4 @@
-"""What another answer means: wrong is only what outlives the proof that all changes were applied (Bounded)."""
+"""The verdict on an audited hit: it is wrong only if it outlives the proof that all changes were applied (Bounded)."""
 
 import json
 import math
@@ -28,17 +28,17 @@ def status(**fields: object) -> bytes:
     ],
 )
 def test_an_answer_is_compared_as_a_whole(answer: tuple[int, bytes], outcome: AuditOutcome | None) -> None:
-    """But for fields that change without an event; what is no status and no 404 is not compared."""
+    """Fields that change without an event are ignored; a reply other than a 200 or a 404 is not compared."""
     assert compared((200, KEPT), answer, is_active=True) is outcome
 
 
 def test_what_was_missing_and_is_there_differs() -> None:
-    """Whatever the body says."""
+    """The rule holds whatever the bodies are."""
     assert compared((404, KEPT), (200, KEPT), is_active=True) is None
 
 
 def test_a_standby_proves_nothing() -> None:
-    """It may be behind."""
+    """A standby may lag behind."""
     assert compared((200, KEPT), (200, KEPT), is_active=False) is AuditOutcome.REFUSED
 
 
@@ -57,6 +57,6 @@ def test_a_standby_proves_nothing() -> None:
 def test_wrong_is_what_outlives_the_proof(
     *, is_held: bool, seen_as_of: float, left_s: float, outcome: AuditOutcome | None
 ) -> None:
-    """The NameNode's other answer was there at 10."""
+    """The NameNode's different reply came at 10."""
     found = why_different(is_held=is_held, seen_as_of=seen_as_of, read_at=10.0, left_s=left_s)
     assert found is outcome

@@ -1,4 +1,4 @@
-"""An answer from memory that was wrong is found; one that was overtaken by a change is not called wrong."""
+"""The auditor finds a wrong hit, and does not report a hit that a change has overtaken."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ def status(**fields: object) -> bytes:
 
 
 class Forgetful(MetadataCache):
-    """A cache that learns nothing from changes."""
+    """A cache that ignores changes."""
 
     def apply(self, change: Footprint, now: float, txid: int | None = None) -> None:
         """Do nothing."""
@@ -60,7 +60,7 @@ class Fixture:
         )
 
     async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
-        """Answer as the NameNode does now."""
+        """Return the NameNode's current reply."""
         self.asked.append(head)
         answer = self.says[head.target.partition("?")[0].removeprefix("/webhdfs/v1")]
         if isinstance(answer, ProxyError):
@@ -68,12 +68,12 @@ class Fixture:
         return reply(*answer, self.clock.now, term=self.term)
 
     def keep(self, path: str = PATH, code: int = 200, body: bytes = status()) -> None:
-        """Cache an answer, which is the NameNode's."""
+        """Cache an answer that equals the NameNode's."""
         self.says[path] = code, body
         kept_hit(self.cache.store, path, Reply(code, (), body), replied_at=self.clock.now)
 
     def serve(self, target: str = PATH, result: Result = Result.HIT, weight: int = 1) -> None:
-        """Show the auditor a request."""
+        """Report a request to the auditor."""
         spelled = f"/webhdfs/v1{target}?op=GETFILESTATUS&user.name=joe"
         exchange = Exchange("GET", spelled, "10.0.0.1", self.clock.now)
         exchange.result, exchange.weight = result, weight
@@ -84,7 +84,7 @@ class Fixture:
         self.says[path] = 200, status(**fields)
 
     async def differ(self, path: str = PATH) -> None:
-        """Keep and serve what the NameNode says, and let it say something else when it is asked."""
+        """Cache and serve the NameNode's answer, then change it before the auditor asks."""
         self.keep(path)
         self.serve(path)
         self.clock.now += 0.1
@@ -98,13 +98,13 @@ class Fixture:
 
     @property
     def outcomes(self) -> dict[AuditOutcome, int]:
-        """What was found."""
+        """The count of each outcome that occurred."""
         return {outcome: count for outcome, count in self.auditor.stats().outcomes.items() if count}
 
 
 @asynccontextmanager
 async def fixture(share: float = 1.0, *, is_broken: bool = False) -> AsyncIterator[Fixture]:
-    """Run the auditor."""
+    """Yield a fixture with a running auditor."""
     s = Fixture(share, is_broken=is_broken)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(s.auditor.run())
@@ -113,7 +113,7 @@ async def fixture(share: float = 1.0, *, is_broken: bool = False) -> AsyncIterat
 
 
 async def test_the_namenode_is_asked_the_same_as_the_same_caller() -> None:
-    """For the address of the client, too; and what it says is the same."""
+    """The request includes the client's address; the NameNode's answer is the same."""
     async with fixture() as s:
         s.keep()
         s.serve()
@@ -126,7 +126,7 @@ async def test_the_namenode_is_asked_the_same_as_the_same_caller() -> None:
 
 
 async def test_a_missing_path_is_quoted_as_it_was_asked_for() -> None:
-    """The answer that was given, not the one that is kept."""
+    """It is compared with the answer as given, for the path as the client spelled it, and not with the cached one."""
     async with fixture() as s:
         s.keep(code=404, body=render_missing(PATH))
         s.says["/w//f"] = 404, render_missing("/w//f")
@@ -136,7 +136,7 @@ async def test_a_missing_path_is_quoted_as_it_was_asked_for() -> None:
 
 
 async def test_a_change_between_answer_and_question_is_no_fault() -> None:
-    """It is known by when all that the NameNode's reply can show was applied."""
+    """This is decided once all changes that the NameNode's reply can show have been applied."""
     async with fixture() as s:
         await s.differ()
         assert s.outcomes == {}
@@ -149,7 +149,7 @@ async def test_a_change_between_answer_and_question_is_no_fault() -> None:
 
 
 async def test_a_cache_that_misses_a_change_is_found(caplog: pytest.LogCaptureFixture) -> None:
-    """With the path in the log, and no flood of it."""
+    """The first path is logged; later faults do not flood the log."""
     async with fixture(is_broken=True) as s:
         for path in ("/w/a", "/w/b"):
             for _ in range(100):
@@ -169,7 +169,7 @@ async def test_a_cache_that_misses_a_change_is_found(caplog: pytest.LogCaptureFi
 
 
 async def test_without_proof_nothing_is_concluded() -> None:
-    """The gate is closed then, and nothing is answered from memory."""
+    """The gate is closed then, and there are no hits."""
     async with fixture() as s:
         await s.differ()
         s.clock.now += 100
@@ -190,7 +190,7 @@ async def test_without_proof_nothing_is_concluded() -> None:
 async def test_what_proves_nothing_is_counted_apart(
     says: tuple[int, bytes] | ProxyError, term: int, outcome: AuditOutcome
 ) -> None:
-    """Each with its reason."""
+    """Each case has an outcome of its own."""
     async with fixture() as s:
         s.keep()
         s.says[PATH], s.term = says, term
@@ -200,7 +200,7 @@ async def test_what_proves_nothing_is_counted_apart(
 
 
 async def test_what_is_no_status_is_compared_as_it_is() -> None:
-    """A body of another shape is a difference like any other."""
+    """A body of another shape is a difference."""
     async with fixture(is_broken=True) as s:
         s.keep()
         s.says[PATH] = 200, b'{"FileStatus":[]}'
@@ -213,7 +213,7 @@ async def test_what_is_no_status_is_compared_as_it_is() -> None:
 
 
 async def test_audits_are_one_in_a_hundred_calls_at_most() -> None:
-    """However many hits there are; some questions may be saved up."""
+    """The limit holds for any number of hits; a bounded number of audits can be saved up."""
     async with fixture() as s:
         s.keep()
         for _ in range(1_000):
@@ -240,7 +240,7 @@ async def test_audits_are_one_in_a_hundred_calls_at_most() -> None:
     ("chance", "weight", "asked"), [(0.19, 1, 1), (0.21, 1, 0), (0.79, 4, 1), (0.81, 4, 0), (0.99, 64, 1)]
 )
 async def test_a_share_of_all_hits_is_audited(chance: float, weight: int, asked: int) -> None:
-    """Also where only a sample of them is seen."""
+    """The share holds where only a weighted sample of the hits is seen."""
     async with fixture(0.2) as s:
         s.keep()
         s.chances = [chance]
@@ -250,7 +250,7 @@ async def test_a_share_of_all_hits_is_audited(chance: float, weight: int, asked:
 
 
 async def test_what_is_forgotten_already_cannot_be_compared() -> None:
-    """Nor what is no plain read."""
+    """Neither can a request that is no plain read."""
     async with fixture() as s:
         s.serve()
         s.serve("/w/f#")
@@ -259,7 +259,7 @@ async def test_what_is_forgotten_already_cannot_be_compared() -> None:
 
 
 class History:
-    """Changes, hits and audits in any order; what the cache learns comes later, in order."""
+    """Changes, hits and audits in any order; the cache receives the changes later, in order."""
 
     def __init__(self, s: Fixture) -> None:
         self._s = s
@@ -267,7 +267,7 @@ class History:
         self._length = 1
 
     async def act(self, what: str, path: str) -> None:
-        """Do one thing."""
+        """Carry out one step."""
         s = self._s
         s.clock.now += 0.01
         match what:
@@ -305,7 +305,7 @@ ACTS = st.lists(
 @settings(max_examples=60)
 @given(acts=ACTS)
 def test_no_order_makes_a_sound_cache_look_wrong(acts: list[tuple[str, str]]) -> None:
-    """And a broken one is found by the plainest of them."""
+    """A broken cache is found by the simplest of these histories."""
 
     async def outcomes(acts: list[tuple[str, str]], *, is_broken: bool) -> dict[AuditOutcome, int]:
         async with fixture(is_broken=is_broken) as s:

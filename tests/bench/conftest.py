@@ -1,4 +1,4 @@
-"""Fixtures of the benchmark's tests."""
+"""Fixtures of the benchmarks' tests."""
 
 import os
 import sys
@@ -16,22 +16,22 @@ FOR_FEW_ROWS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
 }
-"""Settings that change no result: compiling a query takes longer than running it over the rows of a test."""
+"""Settings that change no result; compiling a query takes longer than running it on a test's few rows."""
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Spark in this process's own JVM, with two slots for tasks; it starts in some seconds."""
+    """Spark in this process's own JVM, with two task slots; its start takes some seconds."""
     with pytest.MonkeyPatch.context() as environment, warnings.catch_warnings():
         for name in ("PYSPARK_PYTHON", "SPARK_LOCAL_IP"):
-            environment.setenv(name, "")  # what `session` sets is undone, too
+            environment.setenv(name, "")  # so that settings made by `session` are undone, too
             environment.delenv(name)
         environment.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         environment.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
-        # Spark's own modules have things to say of newer pandas, and of sockets left open.
+        # Spark's own modules warn about newer pandas and unclosed sockets.
         warnings.simplefilter("ignore")
         with session("local[2]") as started:
-            environment.delenv("JDK_JAVA_OPTIONS")  # for Spark's JVM alone, which runs now
+            environment.delenv("JDK_JAVA_OPTIONS")  # for Spark's JVM only, which is running now
             for name, value in FOR_FEW_ROWS.items():
                 started.conf.set(name, value)
             yield started

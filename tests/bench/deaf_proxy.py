@@ -1,6 +1,6 @@
-"""nncache with a planted fault: its cache ignores all changes.
+"""nncache with an injected fault: its cache ignores all changes.
 
-Its auditor may ask more often: audits come with forwarded calls, and a cache that forgets nothing forwards little.
+Its auditor's limit is raised: audits are limited by forwarded calls, and this cache forwards few.
 
 python -m tests.bench.deaf_proxy proxy --listen HOST:PORT ...
 """
@@ -13,7 +13,7 @@ from nncache.commands.cli import main
 
 
 def _stay_deaf(self: MetadataCache, *_: object, **__: object) -> None:
-    """Take a change for none."""
+    """Ignore the change."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Made-up but plausible figures of a run, for tests of its report."""
+"""Plausible figures of an imaginary run, for tests of the report."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -42,7 +42,7 @@ def info() -> RunInfo:
 
 
 def direct() -> ModeFigures:
-    """Return what polls of the NameNode itself look like: 2,000 calls a second."""
+    """Return the figures of polls to the NameNode itself: 2,000 calls a second."""
     return ModeFigures(
         mode="direct",
         duration_s=60.0,
@@ -78,7 +78,7 @@ def direct() -> ModeFigures:
 
 
 def nncache() -> ModeFigures:
-    """Return what nncache would be at its best: 672 calls for 600 changes."""
+    """Return the figures of nncache at its best: 672 calls for 600 changes."""
     return replace(
         direct(),
         mode="nncache",
@@ -97,7 +97,7 @@ def nncache() -> ModeFigures:
 
 
 def nginx() -> ModeFigures:
-    """Return what a cache with a time limit would be: fewer calls, and answers that are too old."""
+    """Return the figures of a cache with a time limit: fewer calls, and stale answers."""
     return replace(
         direct(),
         mode="nginx",
@@ -120,23 +120,23 @@ IDLE: Final[dict[str, Any]] = {
     **dict.fromkeys(("late_starts_s", "latency_s", "lateness_s", "first_lateness_s"), NOTHING),
     "oldest_s": 0.0,
 }
-"""Of a mode in which nothing was polled."""
+"""The figures of a mode without polls."""
 
 
 def unpolled() -> ModeFigures:
-    """Return what the NameNode does without any poll."""
+    """Return the NameNode's figures without any poll."""
     cpu_s = {"namenode": 3.0, "generator": 0.0, "changer": 1.5}
     return replace(direct(), mode="unpolled", calls={"getFileInfo": 0}, cpu_s=cpu_s, **IDLE)
 
 
 def nothing_happened() -> ModeFigures:
-    """Return nncache in a run in which nothing was polled and nothing changed."""
+    """Return nncache's figures in a run without polls and changes."""
     empty: dict[str, Any] = {key: {} for key in ("calls", "upkeep", "cpu_s", "memory_bytes")}
     return replace(nncache(), hits=0, changes=0, changed_paths=0, **IDLE, **empty)
 
 
 def wrong_answer(number: int) -> WrongAnswer:
-    """Return an answer that was too old; the first one never was true."""
+    """Return a stale answer; the first one was never true."""
     return WrongAnswer(
         poller=4_000 + number,
         path_id=number,
@@ -149,12 +149,12 @@ def wrong_answer(number: int) -> WrongAnswer:
 
 
 def modes() -> tuple[ModeFigures, ...]:
-    """Return all three."""
+    """Return all three modes."""
     return direct(), nncache(), nginx()
 
 
 def uniform(longest_s: float) -> Quantiles:
-    """Return times spread evenly from 0 to the longest."""
+    """Return times spread evenly from 0 to `longest_s`."""
     return _quantiles(lambda share: share * longest_s)
 
 
@@ -178,7 +178,7 @@ def _quantiles(at: Callable[[float], float]) -> Quantiles:
 
 
 def also() -> tuple[AtPeriod, ...]:
-    """Return what was run for 20 s at 1 s, which the generator did not keep up with, and at 30 s, which it did."""
+    """Return runs of 20 s at a period of 1 s, which the generator could not keep, and of 30 s, which it kept."""
 
     def short(mode: ModeFigures, due: int, sent: int, calls: int) -> ModeFigures:
         return replace(mode, duration_s=20.0, due=due, sent=sent, calls={"getFileInfo": calls})

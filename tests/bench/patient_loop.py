@@ -1,6 +1,6 @@
-"""An event loop whose time passes only while nothing comes over its sockets: no machine is too busy for it.
+"""An event loop in virtual time, which advances only when its sockets are quiet: a busy machine changes nothing.
 
-Both ends of each connection are in this one loop, over loopback: what was sent is there at once.
+Both ends of each connection are in this loop, over loopback, so sent bytes arrive immediately.
 """
 
 import asyncio
@@ -8,18 +8,18 @@ import selectors
 from typing import Final
 
 GRACE_S: Final = 0.005
-"""Real seconds that bytes may take from one end to the other before time passes."""
+"""Real seconds that bytes may take to the other end before time advances."""
 
 
 class _PatientSelector(selectors.DefaultSelector):
-    """Lets the time pass that the loop would wait for, once nothing is ready."""
+    """Advances the time by a wait's length once no socket is ready."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.passed_s = 1000.0  # not 0, as on any machine that has been up for a while
+        self.passed_s = 1000.0  # not 0, as on a machine that has been up for a while
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Return what is ready; a wait without an end is a real one: a thread works for the loop."""
+        """Return the ready sockets; a wait without a timeout is real, as a thread may be working for the loop."""
         waits_s = timeout if timeout is None or timeout <= 0 else GRACE_S
         ready = super().select(waits_s)
         if not ready and timeout is not None and timeout > 0:
@@ -28,18 +28,18 @@ class _PatientSelector(selectors.DefaultSelector):
 
 
 class PatientLoop(asyncio.SelectorEventLoop):
-    """The loop; its `time` is the clock of the test."""
+    """The loop; its `time` is the test's clock."""
 
     def __init__(self) -> None:
         self._patient = _PatientSelector()
         super().__init__(self._patient)
 
     def time(self) -> float:
-        """Return the seconds of the test."""
+        """Return the virtual time in seconds."""
         return self._patient.passed_s
 
     def busy(self, seconds: float) -> None:
-        """Let so much time pass in which the loop does nothing else."""
+        """Advance the time by `seconds`, as if a callback had blocked the loop."""
         self._patient.passed_s += seconds
 
 

@@ -1,4 +1,4 @@
-"""A server that follows a script for each path, and small orders to poll it, for tests of the pollers."""
+"""A server that follows a script for each path, and small orders for polling it, for tests of the pollers."""
 
 import asyncio
 import threading
@@ -32,13 +32,13 @@ def reply(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What is done on one request.
+    """The server's reaction to one request.
 
     Attributes:
-        data: what is sent; empty: nothing.
-        delay_s: before it is sent.
-        split: sent up to here first, the rest in a packet of its own.
-        then: what becomes of the connection: "keep", "close" or "reset".
+        data: the bytes to send; empty: none.
+        delay_s: the delay before they are sent, in seconds.
+        split: the length of the first part; the rest is sent in a packet of its own.
+        then: what happens to the connection afterwards: "keep", "close" or "reset".
     """
 
     data: bytes = field(default_factory=reply)
@@ -48,28 +48,28 @@ class Act:
 
 
 class Script:
-    """What is done for each path: its acts one after the other, the last one again and again.
+    """The server's acts for each path, in order; the last one repeats.
 
     Attributes:
-        targets: of all requests, in their order.
-        heads: the same, whole.
-        connections: how many were opened.
-        most_at_once: how many were open at the same time at most.
+        targets: the targets of all requests, in order.
+        heads: their complete heads.
+        connections: how many connections were opened.
+        most_at_once: the highest number of open connections.
     """
 
     def __init__(self, acts: dict[str, tuple[Act, ...]] | None = None) -> None:
         self.targets: list[str] = []
         self.heads: list[bytes] = []
-        self.heard = asyncio.Event()  # something was asked
+        self.heard = asyncio.Event()  # a request has arrived
         self.lost = asyncio.Event()  # a connection has ended
         self.connections = 0
         self.most_at_once = 0
         self.open: set[_Serving] = set()
-        self._acts = acts or {}  # by the path in HDFS
+        self._acts = acts or {}  # by HDFS path
         self._done: dict[str, int] = {}
 
     def next(self, target: str) -> Act:
-        """Return what is done on this request."""
+        """Return the act for this request."""
         self.targets.append(target)
         self.heard.set()
         path = target.removeprefix("/webhdfs/v1").partition("?")[0]
@@ -85,7 +85,7 @@ class _Serving(asyncio.Protocol):
         self._held = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's are of no common class
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's transports have no common base class
         self._script.connections += 1
         self._script.open.add(self)
         self._script.most_at_once = max(self._script.most_at_once, len(self._script.open))
@@ -121,7 +121,7 @@ class _Serving(asyncio.Protocol):
             self._transport.abort()
 
     def close(self) -> None:
-        """Close the connection as a server does that has not been asked for a while."""
+        """Close the connection, as a server does after its idle timeout."""
         self._transport.close()
 
 
@@ -144,7 +144,7 @@ class RawServer:
         return host, int(port)
 
     def close_connections(self) -> None:
-        """Close all that are open."""
+        """Close all open connections."""
         for serving in list(self.script.open):
             serving.close()
 
@@ -184,7 +184,7 @@ def serving(script: Script) -> Iterator[str]:
 
 
 def orders(pollers: int, server: str, clock: str, **changed: float) -> Orders:
-    """Return orders for two tasks, one poll a second of each poller."""
+    """Return orders for two tasks, with one poll a second of each poller."""
     workload = Workload(name="test", description="", pollers=pollers, period_s=1.0, globs=5, paths=20)
     return Orders(
         plan=Plan(workload, 3),

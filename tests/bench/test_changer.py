@@ -1,4 +1,4 @@
-"""Changes are made when they are due, and each is written down with what it brought about."""
+"""Changes are made when they are due, and each is recorded with its effect."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ FORBIDDING = Workload(
 
 
 SEED = 1308
-"""Of changes none of which is due shortly before the measured time begins or ends."""
+"""A seed for which no change is due shortly before the measured time begins or ends."""
 
 
 @pytest.fixture(autouse=True)
@@ -49,27 +49,27 @@ def order() -> Order:
 
 
 class FakeNamespace(BenchNamespace):
-    """Changes nothing; a path's state is how often somebody has asked for one."""
+    """Changes nothing; a path's state is the number of state() calls so far."""
 
     def __init__(self, given: Order) -> None:
         super().__init__(given.plan, given.namenode)
         self.made_s: list[float] = []
 
     async def prepare(self, change: Change) -> None:
-        """Need nothing."""
+        """Do nothing."""
 
     async def carry_out(self, change: Change) -> None:
-        """Note when it is made."""
+        """Record the time of the change."""
         self.made_s.append(clock())
 
     async def state(self, path_id: int) -> State:
-        """Say a new one each time."""
+        """Return a new state each time."""
         self.asked += 1
         return State(200, self.asked, path_id)
 
 
 def test_each_change_is_written_down_when_it_is_due() -> None:
-    """It is acknowledged after it was sent, with a row for each path of a directory; questions count while measured."""
+    """Each path of a directory has a row; the acknowledgement follows the sending; state calls count while measured."""
     given = order()
     namespace = FakeNamespace(given)
     changer = Changer(given, namespace)

@@ -1,4 +1,4 @@
-"""Figures of a run that are outside their limits."""
+"""Checks of a run's figures against their limits."""
 
 from dataclasses import replace
 
@@ -22,12 +22,12 @@ GOOD = replace(
 
 
 def shortfalls(figures: ModeFigures, callers: Callers = Callers.PER_GLOB) -> list[str]:
-    """Return the names of what is not met."""
+    """Return the names of the checks that are not met."""
     return [check.what for check in checks((figures,), replace(DESIGN, callers=callers)) if not check.is_met]
 
 
 def test_a_good_run_meets_all_demands() -> None:
-    """And there are demands."""
+    """There is at least one check."""
     assert shortfalls(GOOD) == []
     assert len(checks((GOOD,), DESIGN)) == 9
 
@@ -50,8 +50,8 @@ def test_a_good_run_meets_all_demands() -> None:
     ],
 )
 def test_each_figure_can_fall_short(worse: dict[str, object], says: str) -> None:
-    """Alone."""
-    (name,) = shortfalls(replace(GOOD, **worse))  # type: ignore[arg-type] # whatever the case says
+    """Each worse figure alone fails its check."""
+    (name,) = shortfalls(replace(GOOD, **worse))  # type: ignore[arg-type] # any field
     assert says in name
 
 
@@ -74,13 +74,13 @@ ON_JOURNALNODES = replace(
     ids=["good", "too many probes", "few changes", "a JournalNode is busy"],
 )
 def test_with_journalnodes_upkeep_and_their_cpu_count(worse: dict[str, object], says: list[str]) -> None:
-    """Calls that do not depend on changes are held against the load of the design only."""
-    assert shortfalls(replace(ON_JOURNALNODES, **worse)) == says  # type: ignore[arg-type] # whatever the case says
+    """Calls that do not depend on changes are checked in the design workload only."""
+    assert shortfalls(replace(ON_JOURNALNODES, **worse)) == says  # type: ignore[arg-type] # any field
 
 
 @pytest.mark.parametrize(("cpu_s", "is_met"), [(5.2, True), (5.3, False)])
 def test_the_cpu_for_polls_is_what_is_beyond_that_without(*, cpu_s: float, is_met: bool) -> None:
-    """Of 48 s directly 3 s are for changes: 2.25 s may be left of the other 45. Without polls nothing is demanded."""
+    """Of 48 s in direct mode, 3 s are for changes; 2.25 of the other 45 may remain. Without polls there is no check."""
     modes = direct(), replace(ON_JOURNALNODES, cpu_s=ON_JOURNALNODES.cpu_s | {"namenode": cpu_s}), unpolled()
     (check,) = (each for each in checks(modes, DESIGN) if "CPU for polls" in each.what)
     assert check.is_met is is_met
@@ -88,7 +88,7 @@ def test_the_cpu_for_polls_is_what_is_beyond_that_without(*, cpu_s: float, is_me
 
 
 def test_further_periods_may_be_too_much_but_not_wrong() -> None:
-    """Whether the generator keeps their schedule is a result."""
+    """The generator need not keep their schedule: that is a result."""
     late = AtPeriod(period_s=1.0, modes=(replace(direct(), failed=3), replace(GOOD, kept_schedule=False)))
     assert [check.is_met for check in also_checks((late,))] == [True] * 4
     worse = replace(GOOD, failed=1, wrong_count=1, audited={"beyond": 1})

@@ -1,4 +1,4 @@
-"""What rounds of load must show: each judgement of `request_cost`, `growth` and `secured_hits` can fail."""
+"""Each check of `request_cost`, `growth` and `secured_hits` can fail."""
 
 from dataclasses import replace
 from itertools import chain
@@ -17,7 +17,7 @@ COUNT = 1_000_000
 
 
 def rounds(what: str, server: str, *each_us: float, **changed: object) -> list[Round]:
-    """Return a round for each number of microseconds of CPU for a request."""
+    """Return one round for each value of CPU-microseconds per request."""
     plain = Round(
         what=what, server=server, requests=COUNT, failed=0, cpu_s=0.0, namenode_cpu_s=1.0, p50_s=0.001
     )
@@ -28,7 +28,7 @@ def rounds(what: str, server: str, *each_us: float, **changed: object) -> list[R
 
 
 def is_met(*found: Round) -> bool:
-    """Whether nothing that a request costs falls short."""
+    """Return whether all checks of the cost per request are met."""
     return all(each.is_met for each in request_cost.judge(found, {}))
 
 
@@ -36,7 +36,7 @@ def is_met(*found: Round) -> bool:
 def test_each_ratio_counts_in_the_median_and_the_worst_round(
     shape: Shape, than: Name, in_median: float, in_worst: float
 ) -> None:
-    """By the other's median."""
+    """The base is the other server's median."""
     theirs = rounds(shape, than, 9.0, 10.0, 11.0)
     enough, worst = 9.99 / in_median, 9.99 / (in_worst or in_median)
     assert is_met(*theirs, *rounds(shape, Name.NNCACHE, worst, enough, enough))
@@ -54,13 +54,13 @@ def test_each_ratio_counts_in_the_median_and_the_worst_round(
 def test_a_forwarded_call_may_cost_so_much(
     shape: Shape, nginx_us: float, cpu_us: float, namenode: float, *, met: bool
 ) -> None:
-    """The proxy's CPU, and the NameNode's beside what one of nginx's costs it."""
+    """The limits are on the proxy's CPU, and on the NameNode's relative to the same call through nginx."""
     ours = rounds(shape, Name.NNCACHE, cpu_us, namenode_cpu_s=namenode)
     assert is_met(*rounds(shape, Name.NGINX, nginx_us), *ours) is met
 
 
 def test_a_server_that_answered_nothing_does_not_end_the_report(tmp_path: Path) -> None:
-    """It has a line as all others, and a bar; what is judged by it falls short."""
+    """It has a line and a bar like the others; checks that depend on it fail."""
     dead = rounds(Shape.REPEATED, Name.FLOOR, 1.0, requests=0)
     alive = rounds(Shape.REPEATED, Name.NNCACHE, 2.0, 3.0, 4.0)
     _, first, second = table([*dead, *alive])
@@ -77,18 +77,18 @@ def test_a_server_that_answered_nothing_does_not_end_the_report(tmp_path: Path) 
 def grown(
     what: Growth, size: int, *each_us: float, server: Name = Name.NNCACHE, **changed: object
 ) -> list[Round]:
-    """Return a round at this size for each number of microseconds for a hit."""
+    """Return one round at this size for each value of CPU-microseconds per hit."""
     return rounds(f"{what}, {HitPath.KNOWN}", server, *each_us, **({"size": size, "entries": size} | changed))
 
 
 def may_grow(*found: Round) -> bool:
-    """Whether nothing falls short."""
+    """Return whether all checks of the growth are met."""
     return all(each.is_met for each in growth.judge(found))
 
 
 @pytest.mark.parametrize("what", MAX_GROWTH)
 def test_cpu_for_each_hit_may_grow_a_little(what: Growth) -> None:
-    """In the median, and at each size: one in the middle that is worse than the largest counts."""
+    """The median counts, and each size: a middle size that is worse than the largest one fails, too."""
     first, middle, *_, last = SIZES[what]
     least = grown(what, first, 10.0, 20.0, 10.0)
     enough = grown(what, last, 10.9, 21.8, 10.9)
@@ -98,7 +98,7 @@ def test_cpu_for_each_hit_may_grow_a_little(what: Growth) -> None:
 
 
 def test_each_round_is_compared_with_itself() -> None:
-    """A machine that is three times slower in one round changes nothing."""
+    """A machine that is three times slower during one round changes nothing."""
     found = [*grown(Growth.CALLERS, 1, 10.0, 30.0), *grown(Growth.CALLERS, 100, 10.5, 31.5, 12.0)]
     (sizes,) = by_server(found).values()
     assert growth_at(sizes) == {1: [1.0, 1.0], 100: [pytest.approx(1.05), pytest.approx(1.05)]}
@@ -106,7 +106,7 @@ def test_each_round_is_compared_with_itself() -> None:
 
 @pytest.mark.parametrize(("ours", "met"), [(19.0, True), (20.0, True), (21.0, False)])
 def test_connections_cost_no_more_than_they_cost_nginx(ours: float, *, met: bool) -> None:
-    """By what each of the two takes with the fewest."""
+    """Each server's base is its own cost with the fewest connections."""
     theirs = [
         *grown(Growth.CONNECTIONS, 64, 25.0, server=Name.NGINX),
         *grown(Growth.CONNECTIONS, 10_000, 50.0, server=Name.NGINX),
@@ -117,7 +117,7 @@ def test_connections_cost_no_more_than_they_cost_nginx(ours: float, *, met: bool
 
 
 def test_one_glob_matches_each_path_that_is_asked_for() -> None:
-    """All others are to be tried and match nothing of it."""
+    """All other globs must be tried, and match none of the paths."""
     globs = [compile_glob(each) for each in growth.globs(1_000)]
     assert len({*growth.globs(1_000)}) == 1_000
     for number in range(growth.DIRECTORIES):
@@ -129,7 +129,7 @@ def test_one_glob_matches_each_path_that_is_asked_for() -> None:
 
 @pytest.mark.parametrize(("way", "of", "most"), MOST)
 def test_a_secured_hit_may_cost_so_much_in_the_median(way: str, of: str, most: float) -> None:
-    """One round that another program disturbed decides nothing."""
+    """One disturbed round decides nothing."""
     even = {
         each: rounds("hit", each, 10.0, 10.0, 90.0)
         for each in (PLAIN, NGINX_TLS, *(way for way, _, _ in MOST))

@@ -1,4 +1,4 @@
-"""What all benchmarks share: a figure is judged by its limits, and load that ends or hangs is an error."""
+"""The benchmarks' common driver: figures are checked against limits, and load that ends early or hangs is an error."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from nncache.testbed.errors import TestbedError
 
 @pytest.mark.parametrize(("value", "code"), [(1.0, 0), (2.0, 1), (math.inf, 1), (math.nan, 1)])
 def test_a_shortfall_is_the_exit_code(tmp_path: Path, value: float, code: int) -> None:
-    """So is what is no number, or was never measured. All is written in any case."""
+    """A figure that is no number, or was not measured, falls short. The files are written in any case."""
 
     @benchmark("bench-x")
     @click.option("--value", default=0.0)
@@ -35,7 +35,7 @@ def test_a_shortfall_is_the_exit_code(tmp_path: Path, value: float, code: int) -
 
 
 def test_a_test_bed_that_does_not_start_is_an_error(tmp_path: Path) -> None:
-    """In words, and not with a traceback."""
+    """It is a message, and not a traceback."""
 
     @benchmark("bench-x")
     def main() -> Result:
@@ -64,14 +64,14 @@ def test_a_test_bed_that_does_not_start_is_an_error(tmp_path: Path) -> None:
 def test_what_cannot_run_is_refused_before_anything_starts(
     command: click.Command, arguments: tuple[str, ...], text: str
 ) -> None:
-    """With what is allowed."""
+    """The message has the allowed values."""
     done = CliRunner().invoke(command, arguments)
     assert done.exit_code != 0
     assert text in done.output
 
 
 async def test_not_too_much_is_done_at_the_same_time() -> None:
-    """All is done; the first error ends it, and what was not begun is not begun any more."""
+    """All calls are made; the first error stops the start of further ones."""
     under_way, most, done = 0, 0, []
 
     async def work(number: int, bad: int = -1) -> None:
@@ -94,13 +94,13 @@ async def test_not_too_much_is_done_at_the_same_time() -> None:
 
 
 def says_one_thing(pipe: Connection, what: str) -> None:
-    """Be a process of load that ends too early."""
+    """Act as a load process that ends too early."""
     pipe.send(what)
     pipe.close()
 
 
 def test_load_that_ends_or_hangs_is_an_error() -> None:
-    """Nothing is waited for without an end."""
+    """No wait is unbounded."""
     with apart(says_one_thing, "ready") as pipe, pytest.raises(ConnectionError, match="has ended"):
         next_of(pipe, 60.0)
     ours, theirs = multiprocessing.Pipe()

@@ -1,4 +1,4 @@
-"""What the judge works out without Spark: quantiles of known distributions, and what other clients met."""
+"""The judge's parts without Spark: quantiles of known distributions, and the latencies of other clients."""
 
 import math
 import random
@@ -21,17 +21,17 @@ SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 
 def close(seconds: float) -> object:
-    """Return what equals all that a histogram of three digits may say for this time."""
+    """Return a value that equals any time which a three-digit histogram may report for `seconds`."""
     return pytest.approx(seconds, rel=1e-3, abs=1e-6)
 
 
 def of(seconds: list[float]) -> Histogram:
-    """Count times as the judge does."""
+    """Return a histogram of these times."""
     return Histogram(Counter(round(value * 1e6) for value in seconds).items())
 
 
 def evenly(inverse: Callable[[float], float], count: int = 200_000) -> list[float]:
-    """Return times that lie as a distribution says, without chance."""
+    """Return times distributed by this quantile function, without randomness."""
     return [inverse((step + 0.5) / count) for step in range(count)]
 
 
@@ -44,7 +44,7 @@ def evenly(inverse: Callable[[float], float], count: int = 200_000) -> list[floa
     ],
 )
 def test_quantiles_are_right_to_a_thousandth(inverse: Callable[[float], float]) -> None:
-    """Each quantile is the distribution's own, to 0.1 % and 1 us; the mean is."""
+    """Each quantile agrees with the distribution to 0.1 % and 1 us; so does the mean."""
     seconds = evenly(inverse)
     found = of(seconds).quantiles()
     assert {name: getattr(found, name) for name in SHARES} == {
@@ -56,14 +56,14 @@ def test_quantiles_are_right_to_a_thousandth(inverse: Callable[[float], float]) 
 
 
 def test_a_tail_of_few_is_not_lost() -> None:
-    """Twenty slow replies of ten thousand are the 99.9th percentile, exact as the others."""
+    """Twenty slow replies in ten thousand set the 99.9th percentile, with the usual precision."""
     found = of([0.001] * 9_980 + [7.77] * 20).quantiles()
     assert (found.p50, found.p99) == (close(0.001), close(0.001))
     assert (found.p999, found.max) == (close(7.77), 7.77)
 
 
 def test_one_time_is_every_quantile() -> None:
-    """No quantile is above the greatest time, though its bucket may be."""
+    """No quantile exceeds the maximum, even if its bucket does."""
     assert of([1.234567]).quantiles() == Quantiles(
         count=1,
         mean=1.234567,
@@ -77,26 +77,26 @@ def test_one_time_is_every_quantile() -> None:
 
 
 def test_of_nothing_all_is_0() -> None:
-    """A mode without a single reply has quantiles too."""
+    """A mode without replies has quantiles, too."""
     assert Histogram([]).quantiles() == Quantiles(
         count=0, mean=0.0, p50=0.0, p90=0.0, p99=0.0, p999=0.0, max=0.0
     )
 
 
 def test_times_out_of_range_are_counted_at_its_ends() -> None:
-    """Less than nothing, as clocks may say, counts as 0, and more than an hour as one: no time gets lost."""
+    """A negative time, which clocks may produce, counts as 0, one above an hour as an hour; no time is lost."""
     found = Histogram([(-500, 3), (HOUR_US + 1, 2)]).quantiles()
     assert (found.count, found.p50, found.max) == (5, 0.0, 3600.0)
     assert found.mean == pytest.approx(1440.0)
 
 
 def test_the_cdf_of_few_times_is_exact() -> None:
-    """Each time that occurs is a point, with the share of all that are at most that."""
+    """Each distinct time is a point, with the share of times up to it."""
     assert of([0.0, 0.0, 0.5, 1.5]).quantiles().cdf == ((0.0, 0.5), (close(0.5), 0.75), (1.5, 1.0))
 
 
 def test_the_cdf_of_many_times_is_thinned_to_its_shape() -> None:
-    """Ascending, on the distribution, from its beginning to its end, dense in the tail."""
+    """It ascends, follows the distribution from end to end, and is dense in the tail."""
     mean_s = 0.02
     chance = random.Random(6)
     seconds = sorted(chance.expovariate(1 / mean_s) for _ in range(100_000))
@@ -113,7 +113,7 @@ def test_the_cdf_of_many_times_is_thinned_to_its_shape() -> None:
 
 
 def test_others_can_read_the_encoded_histogram() -> None:
-    """It is what HDR libraries exchange: the same counts come back."""
+    """It is the exchange format of HDR libraries, which decode the same counts."""
     decoded = HdrHistogram.decode(Histogram([(1_500, 10), (2_000_000, 5)]).encoded())
     assert decoded.get_total_count() == 15
     assert decoded.get_value_at_percentile(50) == 1_500
@@ -126,7 +126,7 @@ def row(kind: str, seconds: float, calls: int = 1, error: str | None = None) -> 
 
 
 def test_means_are_over_calls_and_quantiles_over_answers(tmp_path: Path) -> None:
-    """A mean of many calls counts more; what got no reply took no time that says anything."""
+    """A mean is weighted by its calls; a call without a reply has no time."""
     rows = [
         *(row("call", 0.002) for _ in range(99)),
         row("call", 0.5),
@@ -146,7 +146,7 @@ def test_means_are_over_calls_and_quantiles_over_answers(tmp_path: Path) -> None
 
 
 def test_what_was_not_measured_is_none(tmp_path: Path) -> None:
-    """A run on a cluster of one's own has no such table; a short one may have no mean."""
+    """A run on an external cluster has no such table; a short run may have no mean."""
     assert others(tmp_path) is None
     write([row("call", 0.001)], OTHERS, tmp_path / OTHERS_FILE)
     found = others(tmp_path)
@@ -159,5 +159,5 @@ def test_what_was_not_measured_is_none(tmp_path: Path) -> None:
     [pytest.param(10.0, 40.0, id="two periods and the bound"), pytest.param(50.0, 55.0, id="one period")],
 )
 def test_changes_count_until_enough_time_was_left_to_see_them(bound_s: float, until_s: float) -> None:
-    """Two periods and the bound before the end, or one period if the bound is longer than the run."""
+    """The limit is two periods and the bound before the end, or one period if the bound is longer than the run."""
     assert counted_until(duration_s=60.0, bound_s=bound_s, period_s=5.0) == until_s

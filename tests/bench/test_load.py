@@ -1,4 +1,4 @@
-"""What pollers, storms and subscribers saw: what counts as an answer, as late and as lost."""
+"""Results of pollers, storms and subscribers: the definitions of an answer, of late and of lost."""
 
 import asyncio
 import math
@@ -37,7 +37,7 @@ GOOD = Round(
 
 
 def test_a_storm_that_was_too_slow_is_judged_for_failures_alone() -> None:
-    """It is one less than wanted; one that measured nothing falls short."""
+    """It counts as one round too few; a round that measured nothing falls short."""
     slow = replace(GOOD, connects_s=1.1, meanwhile=(9.0, 9.0, 9.0))
     late = replace(GOOD, after=(0.01, MAX_P99_S + 0.01, 0.2))
     assert all(each.is_met for each in judge([slow, GOOD], 1))
@@ -51,7 +51,7 @@ def test_a_storm_that_was_too_slow_is_judged_for_failures_alone() -> None:
 
 
 def test_polls_count_from_when_they_were_due() -> None:
-    """Late is a poller of whose connection was free; what failed or was forwarded is counted."""
+    """A poll is late if its connection was free; failed and forwarded polls are counted."""
     rows = Rows()
     rows.add_reply(1, 0, 1.0, 1.5, 2.0, Reply(200, "hit", b"", keeps=True))
     rows.add_reply(1, 0, 1.5, 2.0, 2.25, Reply(200, "bypass", b"", keeps=True))  # waited for the one before
@@ -64,7 +64,7 @@ def test_polls_count_from_when_they_were_due() -> None:
 
 
 def sees_much(pipe: Connection) -> None:
-    """Be pollers that have seen more than a pipe holds."""
+    """Act as pollers whose results exceed a pipe's buffer."""
 
     async def poll(address: str, count: int, end: Connection) -> Polled:
         loop = asyncio.get_running_loop()
@@ -78,14 +78,14 @@ def sees_much(pipe: Connection) -> None:
 
 
 def test_what_pollers_saw_is_sent_to_its_end() -> None:
-    """However slowly it is read: a pipe that uvloop has watched does not block, and what is too much would be lost."""
+    """A slow reader gets all of it: uvloop leaves a watched pipe non-blocking, which would lose the excess."""
     with apart(sees_much, ready_s=None) as pipe:
         assert len(next_of(pipe, HANG_S).due) == MUCH
 
 
 @pytest.mark.parametrize("is_cold", [False, True])
 def test_a_storm_counts_what_became_of_its_connects(*, is_cold: bool) -> None:
-    """Hits, answers from elsewhere, refusals, and connections that end; cold, no head is like another."""
+    """Hits, forwarded calls, refusals and closed connections are counted; in a cold storm each head is unique."""
     acts: dict[str, tuple[Act, ...]] = {path_of(number): (Act(data=HIT),) for number in range(6)}
     acts |= {path_of(1): (Act(data=FORWARDED, split=20),), path_of(2): (Act(data=b"", then="close"),)}
     acts[path_of(3)] = (Act(data=reply(b'{"RemoteException":{}}', "403 Forbidden")),)
@@ -98,7 +98,7 @@ def test_a_storm_counts_what_became_of_its_connects(*, is_cold: bool) -> None:
 
 
 def test_each_poll_counts_once_for_its_second() -> None:
-    """However long it took; one beyond the run does not, and what failed has no time."""
+    """Its duration does not matter; polls after the end are left out, and failed ones have no time."""
     polls = [
         {"due_s": due_s, "replied_s": due_s + took_s, "status": status, "served": served}
         for due_s, took_s, status, served in (
@@ -112,7 +112,7 @@ def test_each_poll_counts_once_for_its_second() -> None:
 
 
 def test_calls_are_counted_between_two_looks() -> None:
-    """By the time that passed; a name may be new, and a server that began again has answered what it says."""
+    """The rate is over the time between them; names may appear later, and counters may restart from 0."""
     looks = [(10.0, {"a": 100.0}), (12.0, {"a": 300.0, "b": 4.0}), (13.0, {"a": 30.0, "b": 4.0})]
     assert rates(looks) == ((12.0, {"a": 100.0, "b": 2.0}), (13.0, {"a": 30.0, "b": 0.0}))
 
@@ -124,12 +124,12 @@ GAP = Received(1.0, 3, 4)
 
 
 def event(txid: int, place: str = "loud") -> Received:
-    """Return what is received of a path."""
+    """Return an event for a path."""
     return Received(1.0, txid, txid, f"/{place}/{txid}")
 
 
 def test_what_lies_within_a_gap_is_covered() -> None:
-    """By its transaction; what was made otherwise is no part of it, and what is in no gap is missing in silence."""
+    """The gap covers by transaction id; other paths do not count, and a path in no gap is silently missing."""
     found = account([event(1), event(2), GAP, event(5), event(6), event(7, "loud/after")], MADE)
     assert (found.delivered, found.covered, found.silent, found.wrong) == (4, 2, 0, 0)
     found = account([event(1), GAP, event(5), event(6)], MADE)
@@ -137,13 +137,13 @@ def test_what_lies_within_a_gap_is_covered() -> None:
 
 
 def test_an_event_that_comes_twice_or_out_of_order_is_wrong() -> None:
-    """Whatever else is right."""
+    """The rule holds even if no event is missing."""
     found = account([event(txid) for txid in (1, 2, 2, 4, 3, 5, 6)], MADE)
     assert (found.delivered, found.silent, found.wrong) == (6, 0, 2)
 
 
 def test_all_is_normal_after_the_last_late_event() -> None:
-    """At once if none is late, never if the last one is."""
+    """That is immediately if none is late, and never if the last one is."""
     made = {"/a": 10.0, "/b": 11.0, "/c": 12.5}
     in_time = {path: at + 0.1 for path, at in made.items()}
     assert normal_after(made, in_time, 9.0) == 0.0

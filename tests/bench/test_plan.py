@@ -1,4 +1,4 @@
-"""A workload is read strictly, and everybody works the same plan out of it."""
+"""A workload is parsed strictly, and every process derives the same plan from it."""
 
 from collections import Counter
 from dataclasses import replace
@@ -26,7 +26,7 @@ SMALL = Workload(
 
 @pytest.mark.parametrize("name", names())
 def test_each_glob_matches_the_paths_of_its_own_and_no_others(name: str) -> None:
-    """Else the proxy would forward what the benchmark takes for cached."""
+    """Otherwise the proxy would forward paths that the benchmark takes for cached."""
     workload = load(name).scaled(pollers=100)
     plan = Plan(workload, 1)
     globs = [compile_glob(glob) for glob in plan.globs]
@@ -38,7 +38,7 @@ def test_each_glob_matches_the_paths_of_its_own_and_no_others(name: str) -> None
 
 
 def test_paths_of_one_directory_know_each_other() -> None:
-    """What happens to a directory happens to all of them."""
+    """A change of a directory is a change of all of them."""
     plan = Plan(SMALL, 1)
     for path_id in range(SMALL.paths):
         here = plan.directory(path_id)
@@ -49,7 +49,7 @@ def test_paths_of_one_directory_know_each_other() -> None:
 
 @pytest.mark.parametrize("callers", Callers)
 def test_pollers_poll_all_paths_evenly(callers: Callers) -> None:
-    """And a poller of a glob is the user of that glob, where there is one for each."""
+    """If each glob has a caller of its own, that caller polls the glob."""
     workload = replace(SMALL, callers=callers, paths_per_poller=3)
     plan = Plan(workload, 1)
     pollers = [plan.poller(number) for number in range(workload.pollers)]
@@ -66,7 +66,7 @@ def test_pollers_poll_all_paths_evenly(callers: Callers) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_changes_fit_what_is_there_and_come_at_their_rate(name: str) -> None:
-    """Each can be made when its turn comes; a seed gives the same ones again, another seed others."""
+    """Each change is possible when its turn comes; a seed reproduces them, and another seed gives others."""
     workload = load(name)
     plan = Plan(workload, 7)
     changes = list(plan.changes(plan.existing(), -10.0, 60.0))
@@ -94,7 +94,7 @@ def test_changes_fit_what_is_there_and_come_at_their_rate(name: str) -> None:
 
 
 def test_events_come_at_their_time_and_to_their_share() -> None:
-    """Forbidding happens once, and allowing after it."""
+    """A directory is forbidden once, even by two events; allowing comes later."""
     workload = replace(
         SMALL,
         events=(
@@ -125,7 +125,7 @@ def test_events_come_at_their_time_and_to_their_share() -> None:
     ],
 )
 def test_what_is_wrong_is_named_with_file_and_key(tmp_path: Path, more: str, says: str) -> None:
-    """In a file of one's own; what it does not say has its default."""
+    """The file is a user's own; keys that it omits have their defaults."""
     file = tmp_path / "mine.toml"
     good = 'description = "some"\npollers = 10\nperiod_s = 1.0\nglobs = 2\npaths = 4\n'
     file.write_text(good, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a run's report says of its figures: savings against sums done by hand, sentences, rounding, tables."""
+"""A run's report: savings against sums computed by hand, sentences, rounding, tables."""
 
 import math
 from dataclasses import replace
@@ -19,7 +19,7 @@ INFO = example.info()
 
 
 def test_upkeep_of_a_publisher_that_runs_anyway_is_not_directs() -> None:
-    """On a cluster of one's own it polls the edits all the time; nginx needs none either."""
+    """On an external cluster it polls the edits in every mode; nginx needs no such upkeep either."""
     upkeep = {"getEditsFromTxid": 3_000, "probe (JMX)": 120}
     beside = tuple(replace(mode, upkeep=upkeep) for mode in example.modes())
     assert load(INFO, beside[::2]) == load(INFO, example.modes()[::2])
@@ -40,7 +40,7 @@ def rows(found: tuple[Saving, ...]) -> list[tuple[str, float, float, float, bool
 
 
 def test_periods_that_were_not_run_are_computed() -> None:
-    """10 changes/s of 1.12 calls each are 11.2 calls/s at any period; without a cache there is one for each poll."""
+    """10 changes/s at 1.12 calls each are 11.2 calls/s at any period; without a cache there is a call for each poll."""
     found = savings(example.modes(), example.info(), (), (1.0, 5.0, 30.0))
     assert rows(found) == [
         ("nncache", 1.0, 10_000.0, 11.2, False),
@@ -52,7 +52,7 @@ def test_periods_that_were_not_run_are_computed() -> None:
 
 
 def test_another_period_is_measured_if_its_schedule_was_kept() -> None:
-    """30 s was (in a third of the time, with 333 calls a second directly), 1 s was not."""
+    """The schedule was kept at 30 s (333 calls a second in direct mode), and not at 1 s."""
     found = savings(example.modes(), example.info(), example.also())
     assert rows(found) == [
         ("nncache", 1.0, 10_000.0, 11.2, False),
@@ -65,7 +65,7 @@ def test_another_period_is_measured_if_its_schedule_was_kept() -> None:
 
 @pytest.mark.parametrize("late", ["direct", "nncache"])
 def test_what_was_measured_too_slowly_is_computed(late: str) -> None:
-    """If the generator fell behind, in this mode or in `direct`, nothing was measured at that period."""
+    """If the generator fell behind in this mode or in `direct`, the period counts as not measured."""
     modes = tuple(replace(mode, kept_schedule=mode.mode != late) for mode in example.modes())
     found = savings(modes, example.info(), (), ())
     (row,) = (row for row in found if row.mode == "nncache")
@@ -74,7 +74,7 @@ def test_what_was_measured_too_slowly_is_computed(late: str) -> None:
 
 
 def test_no_cache_asks_more_often_than_it_is_asked() -> None:
-    """With polls rarer than changes, at most a call for each poll; nothing is said of a mode without polls."""
+    """If polls are rarer than changes, each poll costs at most one call; a mode without polls has no row."""
     modes = (replace(example.nncache(), calls={"getFileInfo": 60_000}), example.nothing_happened())
     (at_the_period, rare) = savings(modes, example.info(), (), (30.0,))
     assert (at_the_period.share, rare.share) == (0.5, 0.0)
@@ -82,7 +82,7 @@ def test_no_cache_asks_more_often_than_it_is_asked() -> None:
 
 
 def test_all_calls_and_the_cpu_are_saved_less() -> None:
-    """Polls of the edits and probes come without any poll, at any period; an idle NameNode uses CPU as well."""
+    """Edits polls and probes are needed at any period, without any client poll; an idle NameNode uses CPU, too."""
     found = savings(example.modes(), example.info(), example.also())
     often, at_the_period, by_nginx, rare = found
     assert [row.all_per_s for row in found] == pytest.approx(
@@ -96,7 +96,7 @@ def test_all_calls_and_the_cpu_are_saved_less() -> None:
 
 
 def table(*modes: ModeFigures) -> dict[str, tuple[str, ...]]:
-    """Return the rows of all tables of these modes' report, by label."""
+    """Return the rows of all tables in these modes' report, by label."""
     lines = as_markdown(RunFigures(example.info(), modes, example.also()), ()).splitlines()
     cells = [[part.strip() for part in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
     return {label.replace("\\", ""): tuple(row) for label, *row in cells}
@@ -113,15 +113,15 @@ def table(*modes: ModeFigures) -> dict[str, tuple[str, ...]]:
     ],
 )
 def test_bad_news_is_printed_in_bold(worse: dict[str, object], label: str) -> None:
-    """In its own cell and in no other one."""
-    bad = replace(example.nncache(), **worse)  # type: ignore[arg-type] # whatever the case says
+    """Only its own cell is bold."""
+    bad = replace(example.nncache(), **worse)  # type: ignore[arg-type] # any field
     found = table(example.direct(), bad).items()
     bold = {(row, n) for row, cells in found for n, cell in enumerate(cells) if cell.startswith("**")}
     assert bold == {(label, 1)}
 
 
 def test_no_line_is_wider_than_a_terminal() -> None:
-    """Long names are wrapped, and control characters do not reach the terminal."""
+    """Long names are wrapped, and control characters are removed."""
     info = replace(example.info(), workload={"name": f"\x1b[2J\n{LONG}", "pollers": 10}, master=LONG)
     odd = replace(example.nginx(), mode=LONG, upkeep={LONG: 3}, calls={LONG: 5, "getFileInfo": 10**12})
     text = as_text(RunFigures(info, (*example.modes(), odd, odd)), (Figure(LONG, 1, LONG),))
@@ -130,13 +130,13 @@ def test_no_line_is_wider_than_a_terminal() -> None:
 
 
 def test_markdown_shows_a_text_as_it_is() -> None:
-    """No text becomes a link, a cell, a tag or a second line."""
+    """A text cannot become a link, a cell, a tag or a second line."""
     assert markdown("a|b\n<i>[x](y) `c` *d* & e_f") == (r"a\|b &lt;i&gt;\[x\](y) \`c\` \*d\* &amp; e\_f")
 
 
 @pytest.mark.parametrize("modes", [example.modes(), (), (example.nothing_happened(),)])
 def test_a_report_is_written_of_whatever_was_run(tmp_path: Path, modes: tuple[ModeFigures, ...]) -> None:
-    """Its page needs nothing beside it."""
+    """The page needs no other file."""
     run = RunFigures(example.info(), modes, example.also() if modes else ())
     write_report(tmp_path / "made", run, example.CHECKS)
     assert {path.name for path in (tmp_path / "made").iterdir()} == {

@@ -1,4 +1,4 @@
-"""A real Chromium without a window, and what a test does with it."""
+"""A real headless Chromium, driven over the DevTools protocol."""
 
 import asyncio
 import html
@@ -28,13 +28,13 @@ FLAGS = (
 
 
 WIDTHS = (360, 700, 1280)
-"""Of windows that a page must fit, in pixels: nothing has to be scrolled sideways to be read."""
+"""Window widths in pixels; at each, a page must be readable without horizontal scrolling."""
 
 TOO_WIDE = "document.documentElement.scrollWidth > innerWidth"
 
 
 class Tab:
-    """A page that is open, driven over the DevTools protocol."""
+    """An open page."""
 
     def __init__(self, browser: str, id_: str, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._browser = browser
@@ -43,7 +43,7 @@ class Tab:
         self._numbers = itertools.count(1)
 
     async def send(self, method: str, **parameters: object) -> Any:
-        """Have a method carried out; return its result."""
+        """Call a DevTools method; return its result."""
         number = next(self._numbers)
         await self._socket.send_json({"id": number, "method": method, "params": parameters})
         while (answer := await self._socket.receive_json()).get("id") != number:
@@ -51,26 +51,26 @@ class Tab:
         return answer["result"]
 
     async def value(self, expression: str) -> Any:
-        """Return what an expression comes to in the page; a promise is waited for."""
+        """Evaluate an expression in the page; await a promise. Return the value."""
         ended = await self.send(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
         return ended["result"].get("value")
 
     async def until(self, expression: str) -> None:
-        """Wait until it is true in the page; the test's own deadline ends it."""
+        """Wait until the expression is true in the page; the test's timeout bounds the wait."""
         while True:  # also before the page's script has run
             if await self.value(expression):
                 return
             await asyncio.sleep(0.1)
 
     async def resize(self, width: int) -> None:
-        """Give the window another width, in pixels."""
+        """Set the window's width, in pixels."""
         metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
         await self.send("Emulation.setDeviceMetricsOverride", **metrics)
 
     async def reached_by_tab(self, times: int) -> list[str]:
-        """Press Tab so often; return the text or id of each element that gets the focus, which must be visible."""
+        """Press Tab `times` times; return the text or id of each focused element, which must have a visible outline."""
         reached = []
         for _ in range(times):
             for kind in ("rawKeyDown", "keyUp"):
@@ -83,14 +83,14 @@ class Tab:
         return reached
 
     async def hide(self) -> None:
-        """Open another tab before it."""
+        """Hide the tab behind another one."""
         async with aiohttp.ClientSession() as session:
             async with session.put(f"http://{self._browser}/json/new?about:blank") as reply:
                 other = await reply.json()
             await (await session.get(f"http://{self._browser}/json/activate/{other['id']}")).read()
 
     async def show(self) -> None:
-        """Bring it to the front."""
+        """Bring the tab to the front."""
         async with aiohttp.ClientSession() as session:
             await (await session.get(f"http://{self._browser}/json/activate/{self._id}")).read()
 
@@ -116,7 +116,7 @@ async def opened(url: str, profile: Path) -> AsyncIterator[Tab]:
 
 
 async def _address(process: asyncio.subprocess.Process) -> str:
-    """Return where the browser can be driven, as it says."""
+    """Return the address of the DevTools endpoint, from the browser's output."""
     assert process.stderr is not None
     async for line in process.stderr:
         if found := re.search(r"ws://([^/]+)/", line.decode(errors="replace")):
@@ -125,7 +125,7 @@ async def _address(process: asyncio.subprocess.Process) -> str:
 
 
 def shown(admin: str, profile: Path, target: str = "/") -> str:
-    """Return the page's DOM, once its script has had its answer; `admin` is host:port."""
+    """Return the page's DOM after its script has received its data; `admin` is host:port."""
     assert CHROMIUM is not None
     words = (CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "--virtual-time-budget=4000", "--dump-dom")
     ended = subprocess.run(
@@ -135,7 +135,7 @@ def shown(admin: str, profile: Path, target: str = "/") -> str:
 
 
 def text_of(dom: str, id_: str) -> str:
-    """Return the text of the element with this id, which holds no other of its kind."""
+    """Return the text of the element with this id, which must not contain an element of the same tag."""
     found = re.search(rf'<(\w+)[^>]* id="{id_}"[^>]*>(.*?)</\1>', dom, re.DOTALL)
     assert found is not None, id_
     return html.unescape(re.sub("<[^>]+>", " ", found[2]))

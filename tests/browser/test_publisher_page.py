@@ -22,12 +22,12 @@ pytestmark = [
 ]
 
 SCRIPT = "<script>document.title='owned'<"
-"""For a directory's name; it cannot hold a slash."""
+"""A name for a directory; it cannot contain a slash."""
 
 
 @pytest.fixture(scope="module")
 def publisher(cluster: Cluster) -> Iterator[Publisher]:
-    """Return a publisher with a filter that an event has matched, and a broken one whose name is markup."""
+    """Yield a publisher with a filter that an event has matched, and a broken filter whose name is markup."""
     make_directory(cluster, "/published")
     service = Service.of(cluster)
     service.add("ours", "/published/*")
@@ -35,15 +35,15 @@ def publisher(cluster: Cluster) -> Iterator[Publisher]:
     with service.publisher(user=cluster.superuser, max_write_ops_per_s=15) as running:
         running.await_publishing()
         while running.metrics()["nncache_publisher_filters"] < 1:
-            pass  # read from HDFS soon
+            pass  # soon read from HDFS
         assert webhdfs(cluster, "PUT", "/published/a", "MKDIRS")[0] == HTTPStatus.OK
         while running.metrics()["nncache_publisher_events_matched_total"] < 1:
-            pass  # seen soon
+            pass  # soon seen in the edits
         yield running
 
 
 def test_the_figures_are_in_the_page(publisher: Publisher, tmp_path: Path) -> None:
-    """Position, filters with what was published of each, broken ones, ZooKeeper, NameNodes, polling, settings."""
+    """Position, filters with their published events, broken filters, ZooKeeper, NameNodes, polling, settings."""
     dom = shown(publisher.admin, tmp_path)
     assert text_of(dom, "publishing") == "Publishing"
     assert re.fullmatch(r"[\d,]+ txids?", text_of(dom, "lag"))
@@ -63,19 +63,19 @@ def test_the_figures_are_in_the_page(publisher: Publisher, tmp_path: Path) -> No
 
 
 def test_markup_in_names_is_text(publisher: Publisher, tmp_path: Path) -> None:
-    """It is shown, and not run."""
+    """The page shows the markup and does not run it."""
     dom = shown(publisher.admin, tmp_path)
     assert html.escape(SCRIPT, quote=False) in text_of_raw(dom)
     assert "<title>owned" not in dom
 
 
 def text_of_raw(dom: str) -> str:
-    """Return the part of the DOM with the broken filters, as it was sent."""
+    """Return the part of the DOM with the broken filters, unchanged."""
     return dom.partition('id="broken"')[2].partition("</section>")[0]
 
 
 def test_without_a_script_the_state_is_there(publisher: Publisher) -> None:
-    """And where the figures are; read as sent, since Chromium prints no DOM without scripts."""
+    """The page links the JSON figures, too. Read over HTTP, since Chromium prints no DOM without scripts."""
     ((_, _, page),) = fetched(publisher.admin, "/")
     assert "publishing 1 filters up to transaction" in text_of(page, "state")
     (fallback,) = re.findall("<noscript>(.*?)</noscript>", page, re.DOTALL)
@@ -83,14 +83,14 @@ def test_without_a_script_the_state_is_there(publisher: Publisher) -> None:
 
 
 async def test_the_keyboard_reaches_what_can_be_done(publisher: Publisher, tmp_path: Path) -> None:
-    """In the order of the page, each with a focus that is seen."""
+    """In the page's order, each with a visible focus."""
     async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
         await tab.until("heard !== null")
         assert await tab.reached_by_tab(3) == ["Skip to the figures", "Settings in force", "/health"]
 
 
 async def test_wide_tables_scroll_by_keyboard(publisher: Publisher, tmp_path: Path) -> None:
-    """In a narrow window, under the name of its section; in a wide one nothing must be."""
+    """A table that scrolls takes the focus, under its section's name; one that fits does not."""
     async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
         for width, expected in ((360, "h-filters,h-changes,h-namenodes"), (1280, "")):
             await tab.resize(width)
@@ -103,7 +103,7 @@ async def test_wide_tables_scroll_by_keyboard(publisher: Publisher, tmp_path: Pa
 
 
 async def test_it_fits_the_window(publisher: Publisher, tmp_path: Path) -> None:
-    """Wide tables scroll in their own frames."""
+    """Wide tables scroll within their own frames."""
     async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
         await tab.until("heard !== null")
         for width in WIDTHS:

@@ -1,4 +1,4 @@
-"""Pages of the registry, in a real Chromium: a record is hostile input."""
+"""The registry's pages, in a real Chromium: a record is hostile input."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -36,7 +36,7 @@ SCRIPT = (
 )
 HOSTILE = "javascript:window.owned = 1"
 NAME = "<img src=x onerror='window.owned=1'>"
-"""Of an entry, as a raw client of ZooKeeper may make it; it cannot hold a slash."""
+"""The name of an entry, as a raw ZooKeeper client can create it; it cannot contain a slash."""
 
 URL = "http://127.0.0.1:1/webhdfs/v1"
 TAME = ServiceRecord(
@@ -56,7 +56,7 @@ TAME = ServiceRecord(
 
 
 def hostile() -> ServiceRecord:
-    """Return a record with markup in each field, and addresses that would be scripts."""
+    """Return a record with markup in each field, and with script URLs as addresses."""
     endpoints = tuple(
         Endpoint(api=SCRIPT, protocol=SCRIPT, address_type=kind, addresses=addresses)
         for kind, addresses in (
@@ -75,7 +75,7 @@ def hostile() -> ServiceRecord:
 
 @dataclass
 class Fixture:
-    """A server, and the registry behind it."""
+    """A server and its registry."""
 
     registry: Registry
     port: int
@@ -87,7 +87,7 @@ class Fixture:
 
 @asynccontextmanager
 async def fixture() -> AsyncIterator[Fixture]:
-    """Serve a registry."""
+    """Yield a running server with a registry of harmless and hostile records."""
     registry = fake_registry()
     await registry.make_root()
     await registry.bind("/services/hbase", TAME)
@@ -110,7 +110,7 @@ async def fixture() -> AsyncIterator[Fixture]:
 
 
 async def ready(tab: Tab) -> None:
-    """Wait until the page is there."""
+    """Wait until the page is complete."""
     await tab.until("document.readyState === 'complete' && document.querySelector('footer') !== null")
 
 
@@ -118,7 +118,7 @@ async def ready(tab: Tab) -> None:
     "target", ["/hostile", "/hostile?recursive", "/hostile?find=protocol=%3Cx", "/hostile/nothing"]
 )
 async def test_a_hostile_record_does_nothing(target: str, tmp_path: Path) -> None:
-    """No script runs, no element comes of it, no link leads to a script; nothing is loaded."""
+    """No script runs, markup creates no element, no link leads to a script; the page loads nothing else."""
     async with fixture() as s, opened(s.url(target), tmp_path) as tab:
         await ready(tab)
         assert await tab.value("window.owned") is None
@@ -143,7 +143,7 @@ async def test_a_hostile_record_does_nothing(target: str, tmp_path: Path) -> Non
 
 
 async def test_the_policy_forbids_what_may_still_come_through(tmp_path: Path) -> None:
-    """A script that is put into the page does not run, nor does a handler; a picture is not loaded."""
+    """An injected script, event handler or style has no effect, and an injected image is not loaded."""
     async with fixture() as s, opened(s.url("/services/hbase"), tmp_path) as tab:
         await ready(tab)
         await tab.value(
@@ -157,7 +157,7 @@ async def test_the_policy_forbids_what_may_still_come_through(tmp_path: Path) ->
 
 
 async def test_entries_are_reached_by_links(tmp_path: Path) -> None:
-    """Down, up by the path, and by a search."""
+    """Links lead to children, to parents by the path, and to search results."""
     async with fixture() as s, opened(s.url(""), tmp_path) as tab:
         for name, path in (
             ("services", "/services/"),
@@ -184,7 +184,7 @@ async def test_entries_are_reached_by_links(tmp_path: Path) -> None:
 
 
 async def test_the_keyboard_reaches_what_can_be_done(tmp_path: Path) -> None:
-    """In the order of the page, each with a focus that is seen."""
+    """In the page's order, each with a visible focus."""
     async with fixture() as s, opened(s.url("/services/hbase"), tmp_path) as tab:
         await ready(tab)
         wanted = ["Skip to the entry", "registry", "services", "hbase", URL, "one", "find", "Find"]
@@ -193,7 +193,7 @@ async def test_the_keyboard_reaches_what_can_be_done(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["/services/hbase", "/services", "?recursive", "/hostile"])
 async def test_it_fits_the_window(tmp_path: Path, target: str) -> None:
-    """Whatever a record holds."""
+    """The rule holds whatever a record contains."""
     async with fixture() as s, opened(s.url(target), tmp_path) as tab:
         await ready(tab)
         for width in WIDTHS:
@@ -202,7 +202,7 @@ async def test_it_fits_the_window(tmp_path: Path, target: str) -> None:
 
 
 async def test_it_follows_the_light_or_the_dark_of_the_reader(tmp_path: Path) -> None:
-    """Text has contrast in both (WCAG 2.2, 1.4.3)."""
+    """The page follows prefers-color-scheme; text has enough contrast in both schemes (WCAG 2.2, 1.4.3)."""
     async with fixture() as s, opened(s.url("/services/hbase"), tmp_path) as tab:
         await ready(tab)
         seen = set()
@@ -228,4 +228,4 @@ CONTRAST = """
   }));
 })()
 """
-"""The least contrast of a text with the card that it is on."""
+"""The lowest contrast between a text and its card."""

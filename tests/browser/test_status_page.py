@@ -28,23 +28,23 @@ ASKED = 20
 
 @pytest.fixture(scope="module")
 def proxy(cluster: Cluster) -> Iterator[Proxy]:
-    """Return a proxy that has answered from memory, and was sent markup for a path and for a user."""
+    """Yield a proxy that has served hits, and has received markup in a path and in a user name."""
     make_directory(cluster, "/watched")
     service = Service.of(cluster)
     with Proxy(*service.namenode_flags, "--glob", "/watched/*", "--user", cluster.superuser) as running:
         running.await_gate()
-        # First: at a high rate the names of a sample of the requests are kept.
+        # Sent first: at a high rate, only a sample of the requests is recorded.
         hostile = f"/webhdfs/v1{quote(f'/watched/{SCRIPT}')}?op=GETFILESTATUS&user.name={quote(SCRIPT)}"
         assert fetched(running.address, hostile)[0][0] in {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND}
         target = "/webhdfs/v1/watched/_SUCCESS?op=GETFILESTATUS&user.name=joe"
         while not fetched(running.address, target)[0][1].endswith("hit"):
-            pass  # settled soon: the gate is open
+            pass  # soon, once the gate is open
         fetched(running.address, target, ASKED)
         yield running
 
 
 def test_the_figures_are_in_the_page(proxy: Proxy, tmp_path: Path) -> None:
-    """What is saved, freshness, the hottest names, reasons, NameNodes, filters, settings."""
+    """Savings, freshness, the hottest names, forward reasons, NameNodes, filters, settings."""
     dom = shown(proxy.admin, tmp_path)
     assert text_of(dom, "gate") == "Gate open"
     assert re.fullmatch(r"[1-9]\d(\.\d)? %", text_of(dom, "ratio"))
@@ -61,7 +61,7 @@ def test_the_figures_are_in_the_page(proxy: Proxy, tmp_path: Path) -> None:
 
 
 def test_markup_in_names_is_text(proxy: Proxy, tmp_path: Path) -> None:
-    """It is shown, and not run."""
+    """The page shows the markup and does not run it."""
     dom = shown(proxy.admin, tmp_path)
     assert dom.count(html.escape(SCRIPT, quote=False)) >= 2, "as a path and as a caller"
     assert SCRIPT not in dom
@@ -69,7 +69,7 @@ def test_markup_in_names_is_text(proxy: Proxy, tmp_path: Path) -> None:
 
 
 def test_a_path_is_explained(proxy: Proxy, tmp_path: Path) -> None:
-    """In words."""
+    """The explanation is in words."""
     dom = shown(proxy.admin, tmp_path, f"/?path={quote('/watched/_SUCCESS')}")
     explained = text_of(dom, "explained")
     assert "from memory, to every caller proven to be allowed to see it" in explained
@@ -78,12 +78,12 @@ def test_a_path_is_explained(proxy: Proxy, tmp_path: Path) -> None:
 
 
 def test_what_is_no_path_is_reported_in_words(proxy: Proxy, tmp_path: Path) -> None:
-    """Escaped as well."""
+    """The message is escaped as well."""
     assert "Not explained" in text_of(shown(proxy.admin, tmp_path, "/?path=%2Fa%00"), "explained")
 
 
 def test_without_a_script_the_state_is_there(proxy: Proxy) -> None:
-    """And where the figures are; read as sent, since Chromium prints no DOM without scripts."""
+    """The page links the JSON figures, too. Read over HTTP, since Chromium prints no DOM without scripts."""
     ((_, _, page),) = fetched(proxy.admin, "/")
     assert f"active NameNode: {proxy.readiness()['active']}; gate: open" in text_of(page, "state")
     (fallback,) = re.findall("<noscript>(.*?)</noscript>", page, re.DOTALL)
@@ -96,7 +96,7 @@ ASKED_SO_OFTEN = (
 
 
 async def test_it_is_live_while_it_is_seen(proxy: Proxy, tmp_path: Path) -> None:
-    """A tab behind others asks nothing; back in front it asks at once."""
+    """A hidden tab sends no requests; back in front, it sends one immediately."""
     async with opened(f"http://{proxy.admin}/", tmp_path) as tab:
         await tab.until(f"{ASKED_SO_OFTEN} >= 2")
         await tab.hide()
@@ -109,14 +109,14 @@ async def test_it_is_live_while_it_is_seen(proxy: Proxy, tmp_path: Path) -> None
 
 
 async def test_the_keyboard_reaches_what_can_be_done(proxy: Proxy, tmp_path: Path) -> None:
-    """In the order of the page, each with a focus that is seen."""
+    """In the page's order, each with a visible focus."""
     async with opened(f"http://{proxy.admin}/", tmp_path) as tab:
         await tab.until("heard !== null")
         assert await tab.reached_by_tab(4) == ["Skip to the figures", "path", "Explain", "Settings in force"]
 
 
 async def test_it_fits_the_window(proxy: Proxy, tmp_path: Path) -> None:
-    """Wide tables scroll in their own frames."""
+    """Wide tables scroll within their own frames."""
     async with opened(f"http://{proxy.admin}/", tmp_path) as tab:
         await tab.until("heard !== null")
         for width in WIDTHS:

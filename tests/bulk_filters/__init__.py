@@ -1,1 +1,1 @@
-"""`make bulk-filters`: thousands of filters applied from one file, beside a proxy that serves. (tests/bulk_filters/)"""
+"""`make bulk-filters`: thousands of filters applied from one file while a proxy serves. (tests/bulk_filters/)"""

@@ -18,7 +18,7 @@ ROOT = "/bulk"
     "--poll-budget-share", default=0.05, show_default=True, help="The publisher's setting of that name."
 )
 def main(filters: int, poll_budget_share: float) -> None:
-    """Apply a file of filters beside a publisher and a proxy, and watch the proxy's gate."""
+    """Apply a file of filters to a running publisher and proxy, and watch the proxy's gate."""
     with started() as cluster, tempfile.TemporaryDirectory() as scratch:
         make_directory(cluster, ROOT)
         figures = run_bulk(cluster, ROOT, Path(scratch), filters, share=poll_budget_share)

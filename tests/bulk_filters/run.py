@@ -1,4 +1,4 @@
-"""Apply a file of many filters as an operator would, and watch the gate of a proxy meanwhile."""
+"""Apply a file of many filters as an operator would, and watch a proxy's gate during it."""
 
 import threading
 import time
@@ -19,34 +19,34 @@ from tests.real.stand import Channel, proxied
 from tests.service import Service
 
 MOST_S = 20.0
-"""What applying 5,000 filters may take."""
+"""The limit on the time to apply 5,000 filters, in seconds."""
 
 LOOK_S = 0.05
-"""Between two looks at the gate and two reads."""
+"""The interval between two checks of the gate and two reads, in seconds."""
 
 HANGS_AFTER = 10
-"""Times HANG_S after which filters that are not in force are a failure."""
+"""Filters that are not in force after this multiple of HANG_S are a failure."""
 
 
 @dataclass
 class Figures:
-    """What was seen."""
+    """The results of a run."""
 
     filters: int
-    apply_s: float = 0.0  # the command, from its start to its end
-    in_force_s: float = 0.0  # from its start until the proxy has all filters
-    again_s: float = 0.0  # the same command once more
+    apply_s: float = 0.0  # the duration of the command
+    in_force_s: float = 0.0  # from the command's start until the proxy has all filters
+    again_s: float = 0.0  # the duration of a second, identical command
     looks: int = 0
-    closed: int = 0  # of these, how many saw a closed gate
-    closings: int = 0  # how often it was open and then closed
-    oldest_s: float = 0.0  # the largest age of the gate that was seen
-    reads: int = 0  # of a path that is cached
-    misses: int = 0  # of these, how many were not answered from memory
-    sets: float = 0.0  # how often the publisher changed the set of filters
+    closed: int = 0  # of these checks, those that found a closed gate
+    closings: int = 0  # transitions from open to closed
+    oldest_s: float = 0.0  # the largest age of the gate
+    reads: int = 0  # reads of a cached path
+    misses: int = 0  # of these, those that were forwarded
+    sets: float = 0.0  # changes of the set of filters by the publisher
     printed: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
-        """Yield them for people."""
+        """Yield the figures as lines of text."""
         yield from self.printed
         yield f"{self.filters} filters applied in {self.apply_s:.1f} s, in force in {self.in_force_s:.1f} s"
         yield f"applied once more, with nothing to do, in {self.again_s:.1f} s"
@@ -58,7 +58,7 @@ class Figures:
         yield f"reads of a cached path: {self.reads}, of which {self.misses} were forwarded"
 
     def shortfalls(self) -> list[str]:
-        """Name what is not as promised."""
+        """Return each requirement that was not met."""
         found = []
         if self.closings or self.closed:
             found.append(f"the gate closed {self.closings} times")
@@ -70,9 +70,9 @@ class Figures:
 
 
 def run_bulk(cluster: Cluster, directory: str, scratch: Path, count: int, *, share: float = 0.05) -> Figures:
-    """Apply so many filters to a cluster with a publisher and a proxy.
+    """Apply `count` filters to a cluster with a publisher and a proxy.
 
-    `directory` is one of HDFS that exists, `share` the publisher's poll_budget_share.
+    `directory` is an existing directory of HDFS, `share` the publisher's poll_budget_share.
     """
     figures = Figures(count)
     file = scratch / "filters.toml"
@@ -100,7 +100,7 @@ def run_bulk(cluster: Cluster, directory: str, scratch: Path, count: int, *, sha
 
 
 def many(count: int) -> Iterator[Filter]:
-    """Yield filters of many teams, each with some subscribers."""
+    """Yield filters of many teams, each with up to two subscribers."""
     for number in range(count):
         users = tuple(f"user{number % 97 + other}" for other in range(number % 3))
         yield Filter(f"team{number:05}", f"/team/{number}/*/*/_SUCCESS", f"user{number % 89}", users)
@@ -114,7 +114,7 @@ def command(service: Service, *arguments: str) -> str:
 
 
 def has(proxy: Proxy, count: int) -> None:
-    """Wait until so many filters are in force in the proxy."""
+    """Wait until `count` filters are in force in the proxy."""
     began = time.monotonic()
     while (found := proxy.metrics()["nncache_channel_filters"]) != count:
         assert time.monotonic() - began < HANGS_AFTER * HANG_S, (
@@ -124,7 +124,7 @@ def has(proxy: Proxy, count: int) -> None:
 
 
 def watch(proxy: Proxy, path: str, user: str, figures: Figures, ending: threading.Event) -> None:
-    """Look at the gate, and read a path, until that is set."""
+    """Check the gate and read a path until `ending` is set."""
     was_open = True
     target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}"
     with Asker(proxy.address) as asker:

@@ -1,4 +1,4 @@
-"""`make bulk-filters` in the small, and as a whole."""
+"""A short run of `make bulk-filters`, and the whole."""
 
 from pathlib import Path
 
@@ -15,10 +15,10 @@ pytestmark = pytest.mark.timeout(900)
 def test_a_file_of_filters_comes_into_force(
     cluster: Cluster, hdfs_directory: str, tmp_path: Path, count: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All of them, in few changes of the set, and once; seconds and the gate's closings are printed."""
+    """All filters, each once, in few changes of the set; the test prints durations and the gate's closings."""
     figures = run_bulk(cluster, hdfs_directory, tmp_path, count)
     with capsys.disabled():
-        print("", *figures.lines(), sep="\n  ")  # noqa: T201 - figures for whoever runs it
+        print("", *figures.lines(), sep="\n  ")  # noqa: T201 - figures for the reader of the output
     assert figures.printed == [
         f"filters: {count} added, 0 changed, 0 removed, 0 unchanged",
         f"filters: 0 added, 0 changed, 0 removed, {count} unchanged",

@@ -1,4 +1,4 @@
-"""`make demo`, from nothing to its end: each story once, and how it ends before its time."""
+"""`make demo` from start to end: each story once, and early exits."""
 
 import io
 import os
@@ -16,11 +16,11 @@ from tests.kerberos import need_gssapi, need_kdc
 from tests.testbed.leftovers import nothing_is_left, running
 
 TIMEOUT_S = 500.0
-"""Of a run that takes half a minute where nothing else runs."""
+"""The timeout of a run that takes half a minute on an idle machine."""
 
 
 def run(**environ: str) -> subprocess.CompletedProcess[str]:
-    """Run the demo to its end: another process, no terminal."""
+    """Run the demo to its end, in another process without a terminal."""
     asked = {"DEMO_WITHOUT": "", "SECURE": "", "LIGHT": "", "PYTHONIOENCODING": "utf-8"} | environ
     command = (sys.executable, "-m", "nncache.demo")
     return subprocess.run(
@@ -61,7 +61,7 @@ def test_the_light_story_comes_true() -> None:
 
 @pytest.mark.long
 def test_without_invalidation_what_needs_it_fails() -> None:
-    """The checks can fail, for the reason that is given, and not because nothing works."""
+    """The checks can fail, for the given reason, and not because nothing works."""
     done = run(DEMO_WITHOUT="invalidation")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "receives no change (DEMO_WITHOUT=invalidation)" in done.stdout
@@ -88,7 +88,7 @@ def test_without_invalidation_what_needs_it_fails() -> None:
 
 @pytest.mark.long
 def test_without_a_publisher_nothing_is_from_memory() -> None:
-    """The reader sees why; the books still balance."""
+    """The output shows the cause; the counts are still consistent."""
     done = run(DEMO_WITHOUT="publisher")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "did not come true: A missing file, from memory; The job finishes;" in done.stdout
@@ -98,7 +98,7 @@ def test_without_a_publisher_nothing_is_from_memory() -> None:
 
 @pytest.mark.long
 def test_the_secured_story_comes_true() -> None:
-    """Alice's ticket decides what she sees; every step ticked."""
+    """Alice's ticket decides which files she sees; every step is ticked."""
     need_kdc()
     need_gssapi()
     done = run(SECURE="1")
@@ -123,7 +123,7 @@ def test_the_secured_story_comes_true() -> None:
 def test_an_unknown_option_is_one_line(
     environ: dict[str, str], text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And nothing is started."""
+    """Nothing is started."""
     stream = io.StringIO()
     assert main(environ, stream) == BAD_OPTION
     assert (capsys.readouterr().err, stream.getvalue()) == (f"{text}\n", "")
@@ -145,7 +145,7 @@ def test_what_is_missing_on_the_machine_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    """With the command that installs it, and before anything is started."""
+    """The line has the command that installs it, and nothing is started."""
     if missing == "java":
         monkeypatch.setenv("PATH", str(tmp_path))
         monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -163,7 +163,7 @@ def test_what_is_missing_on_the_machine_is_one_line(
 
 
 def ignores(pid: int, number: signal.Signals) -> bool:
-    """Whether the process ignores this signal."""
+    """Return whether the process ignores this signal."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     mask = next(line for line in status.splitlines() if line.startswith("SigIgn:")).split()[1]
     return bool(int(mask, 16) >> (number - 1) & 1)
@@ -174,7 +174,7 @@ def ignores(pid: int, number: signal.Signals) -> bool:
     [(signal.SIGINT, False), (signal.SIGTERM, False), (signal.SIGHUP, False), (signal.SIGTERM, True)],
 )
 def test_a_signal_leaves_nothing_running(number: signal.Signals, *, nohup: bool) -> None:
-    """Also amid the start, when servers are half up. Under `nohup` SIGHUP stays ignored."""
+    """The rule holds during the start, when servers are half up. Under `nohup`, SIGHUP stays ignored."""
     inherited = f"--{'ignore' if nohup else 'default'}-signal=HUP"
     with subprocess.Popen(
         ["env", "--default-signal=INT,TERM", inherited, sys.executable, "-m", "nncache.demo"],
@@ -196,7 +196,7 @@ def test_a_signal_leaves_nothing_running(number: signal.Signals, *, nohup: bool)
             pass
         demo.send_signal(
             signal.SIGTERM
-        )  # the impatient second one must not break into the stopping of servers
+        )  # a second, impatient signal must not interrupt the stopping of servers
         rest = demo.stdout.read()
         assert demo.wait(30) == INTERRUPTED
     assert rest.splitlines()[-1] == "Interrupted; everything is stopped."

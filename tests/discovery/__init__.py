@@ -1,1 +1,1 @@
-"""A proxy comes, is found by name in every way, and goes. (tests/discovery/)"""
+"""A proxy starts, is found by name in every way, and drains. (tests/discovery/)"""

@@ -1,4 +1,4 @@
-"""`python -m tests.discovery`: a proxy comes, is found in every way, and goes, on a cluster of its own."""
+"""`python -m tests.discovery`: a proxy starts, is found in every way, and drains, on a cluster of its own."""
 
 import click
 
@@ -10,7 +10,7 @@ from tests.registry.samples import place_of_its_own
 
 @click.command()
 def main() -> None:
-    """Print when a proxy was found and gone in each way; exit code 1 if that took too long, or a request failed."""
+    """Print when each way found and lost the proxy; exit code 1 if that took too long or a request failed."""
     with started() as cluster, place_of_its_own(cluster) as place:
         reported = come_and_go(cluster, place, FINDERS)
     show(reported.lines())

@@ -1,4 +1,4 @@
-"""All that finds a proxy by name, each as its users have it."""
+"""All ways to find a proxy by name, each as its users use it."""
 
 import http.client
 import json
@@ -23,32 +23,32 @@ from tools.prometheus import Prometheus
 DOMAIN: Final = "registry.example"
 
 WITHIN_S: Final = 2.0
-"""In which a drained proxy must be gone."""
+"""The time in seconds by which a drained proxy must be gone."""
 
 PROMETHEUS_OWN_S: Final = 5.0
-"""What Prometheus itself adds: it passes on what it has discovered every 5 s (discovery.Manager of Prometheus 2.42)."""
+"""Prometheus's own delay: it applies discovered targets every 5 s (discovery.Manager of Prometheus 2.42)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finder:
     """One way to find proxies."""
 
-    name: str  # as it is printed
-    look: Callable[[], Collection[str]]  # what is found now
-    shows: Callable[[Proxy], str]  # what is found of a proxy
-    within_s: float = WITHIN_S  # in which a drained proxy must be gone
-    every_s: float = 0.01  # an address may ask 20 times a second, and a subtree counts as ten
+    name: str  # as printed
+    look: Callable[[], Collection[str]]  # returns the proxies found now
+    shows: Callable[[Proxy], str]  # how a proxy appears among them
+    within_s: float = WITHIN_S  # by when a drained proxy must be gone
+    every_s: float = 0.01  # an address may send 20 requests a second, and a subtree counts as ten
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where is looked."""
+    """The registry to search, and a proxy that serves it."""
 
-    registry: dict[str, str]  # settings of the registry
-    staying: Proxy  # a proxy that serves it all the while
+    registry: dict[str, str]  # the registry's settings
+    staying: Proxy  # a proxy that serves the registry throughout
 
     def get(self, target: str, own_address: str) -> object:
-        """Return a document of the proxy that stays, to a client of an address of its own."""
+        """Return a document of the staying proxy, requested from `own_address`, which has a rate limit of its own."""
         connection = http.client.HTTPConnection(
             self.staying.address, timeout=HANG_S, source_address=(own_address, 0)
         )
@@ -91,7 +91,7 @@ def over_rest(place: Place) -> Iterator[Finder]:
 
 @contextmanager
 def http_sd(place: Place) -> Iterator[Finder]:
-    """What Prometheus asks for."""
+    """The HTTP service discovery that Prometheus requests."""
 
     def look() -> Collection[str]:
         found = place.get(f"/v1/registry{PLACE}?format=prometheus", "127.0.0.3")
@@ -103,7 +103,7 @@ def http_sd(place: Place) -> Iterator[Finder]:
 
 @contextmanager
 def prometheus(place: Place) -> Iterator[Finder]:
-    """What a real one scrapes."""
+    """The targets that a real Prometheus scrapes."""
     url = f"http://{place.staying.address}/v1/registry/services?format=prometheus"
     quick = ("--scrape.discovery-reload-interval=100ms",)
     with Prometheus((), interval="1s", discovered_at=url, flags=quick) as server:
@@ -113,7 +113,7 @@ def prometheus(place: Place) -> Iterator[Finder]:
 
 @contextmanager
 def over_dns(place: Place) -> Iterator[Finder]:
-    """SRV records of `nncache dns`, to dnspython's resolver."""
+    """The SRV records of `nncache dns`, resolved by dnspython."""
     address = free_address()
     zone = ("--domain", DOMAIN, "--dns-listen", address, "--dns-ttl-s", "0")
     registry = (
@@ -130,7 +130,7 @@ def over_dns(place: Place) -> Iterator[Finder]:
         try:
             answer = resolver.resolve(f"_webhdfs._tcp.nncache.services.{DOMAIN}", "SRV", lifetime=HANG_S)
         except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer, dns.resolver.NoNameservers):
-            return ()  # the last: it has not read the registry yet
+            return ()  # NoNameservers: `nncache dns` has not read the registry yet
         return [str(each.port) for each in answer]
 
     with (
@@ -141,4 +141,4 @@ def over_dns(place: Place) -> Iterator[Finder]:
 
 
 FINDERS: Final[tuple[MakesFinder, ...]] = (python_client, over_rest, over_dns, http_sd, prometheus)
-"""A further one is one function here."""
+"""A new way is one more function here."""

@@ -1,4 +1,4 @@
-"""Let a proxy come and go, and see when each finder notices."""
+"""Start and drain a proxy, and measure when each finder notices."""
 
 import http.client
 import threading
@@ -23,7 +23,7 @@ TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """When one finder has noticed: after the start of the proxy, which takes most of it, and after SIGTERM."""
+    """The delays of one finder: after the proxy's start, which includes its start-up time, and after SIGTERM."""
 
     name: str
     found_s: float
@@ -33,7 +33,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What the finders and the client saw; `of_leaving` are the answers of the proxy which left."""
+    """The results of the finders and the client; `of_leaving` counts the answers of the proxy that left."""
 
     rows: tuple[Row, ...]
     requests: int
@@ -41,14 +41,14 @@ class Reported:
     failures: tuple[str, ...]
 
     def lines(self) -> Iterator[str]:
-        """Yield what is printed."""
+        """Yield the lines to print."""
         yield f"{'':24}{'found':>10}{'gone':>10}{'at most':>10}"
         for row in self.rows:
             yield f"{row.name:24}{row.found_s:8.2f} s{row.gone_s:8.2f} s{row.within_s:8.2f} s"
         yield f"{self.requests} requests of a client of nncache.connect, {len(self.failures)} failed"
 
     def shortfalls(self) -> Iterator[str]:
-        """Yield what is not as it must be."""
+        """Yield each requirement that was not met."""
         for row in self.rows:
             if row.gone_s > row.within_s:
                 yield f"{row.name}: gone after {row.gone_s:.2f} s, not within {row.within_s:g} s"
@@ -56,15 +56,15 @@ class Reported:
 
 
 class Client:
-    """Asks for a status all the while, from whichever proxy the registry names."""
+    """Requests a status continuously, from whichever proxy the registry names."""
 
     def __init__(self, proxies: Proxies) -> None:
         self.answered = Counter[str]()  # by URL of the proxy
-        self.failures: list[str] = []  # requests that no proxy has answered, or not with 200
+        self.failures: list[str] = []  # requests without an answer, or with another status than 200
         self._proxies = proxies
 
     def work(self, ending: threading.Event) -> None:
-        """Ask until that is set."""
+        """Send requests until `ending` is set."""
         while not ending.is_set():
             self._ask_some_proxy()
 
@@ -92,7 +92,7 @@ class Client:
 
 
 class Watcher:
-    """Looks all the while, and keeps when something was first there, and first gone."""
+    """Polls a finder continuously; records when a proxy first appeared and first disappeared."""
 
     def __init__(self, finder: Finder) -> None:
         self.finder = finder
@@ -101,11 +101,11 @@ class Watcher:
         self._what: str | None = None
 
     def expect(self, proxy: Proxy) -> None:
-        """Look for this one."""
+        """Watch for this proxy."""
         self._what = self.finder.shows(proxy)
 
     def work(self, ending: threading.Event) -> None:
-        """Look until that is set."""
+        """Poll until `ending` is set."""
         while not ending.wait(self.finder.every_s):
             if self._what is None:
                 continue
@@ -116,20 +116,20 @@ class Watcher:
                 self.gone_at = time.monotonic()
 
     def await_found(self) -> float:
-        """Return when it was found."""
+        """Return when the proxy was found."""
         until(lambda: self.found_at is not None, lambda: f"{self.finder.name}: {self.finder.look()}")
         assert self.found_at is not None
         return self.found_at
 
     def await_gone(self) -> float:
-        """Return when it was gone."""
+        """Return when the proxy was gone."""
         until(lambda: self.gone_at is not None, lambda: f"{self.finder.name}: {self.finder.look()}")
         assert self.gone_at is not None
         return self.gone_at
 
 
 def come_and_go(cluster: Cluster, place: dict[str, str], finders: Sequence[MakesFinder]) -> Reported:
-    """Start a proxy beside another one, find it, and drain it while a client works."""
+    """Start a proxy next to another one, find it, and drain it under a client's load."""
     with ExitStack() as open_ones:
         staying = open_ones.enter_context(serving(cluster, place, "/story/*", lame_duck_s=3))
         proxies = open_ones.enter_context(nncache.connect(**place))

@@ -1,4 +1,4 @@
-"""Several namespaces behind one server: the mount table alone says whose a request is, on every way."""
+"""Several namespaces behind one server: the mount table alone selects a request's namespace, on every path."""
 
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -18,7 +18,7 @@ MOUNTS = MountTable({"/a": "one", "/b": "two"})
 
 @dataclass
 class Namespace:
-    """One namespace that says its name; it knows every head, and forwards every call."""
+    """A namespace that answers with its name; it knows every head, and forwards every call."""
 
     name: str
     heads: list[bytes] = field(default_factory=list)
@@ -41,11 +41,11 @@ class Namespace:
         return self.name.encode() if self.knows else None
 
     def observe(self, head: bytes, _peer: str) -> None:
-        """Take note."""
+        """Record the head."""
         self.observed.append(head)
 
     def begin(self, request: Request) -> DirectCall:
-        """Take any."""
+        """Begin any call."""
         self.begun.append(request)
         return cast("DirectCall", self.name)
 
@@ -60,13 +60,13 @@ class Fixture:
 
     @property
     def members(self) -> dict[str, Member]:
-        """Both."""
+        """Return the members of both namespaces."""
         return {
             each.name: Member(handle=each.handle, known=each, direct=each) for each in (self.one, self.two)
         }
 
     def answered(self, exchange: Exchange) -> None:
-        """Observe."""
+        """Record the exchange."""
         self.seen.append(exchange)
 
 
@@ -88,7 +88,7 @@ async def body_of(front_end: MountedFrontEnd, path: str) -> tuple[int, bytes]:
 
 
 async def test_a_request_goes_to_the_front_end_of_its_namespace() -> None:
-    """One that is about none is answered with ViewFs's error, counted and shown."""
+    """A request outside all namespaces gets ViewFs's error, is counted, and reaches the observers."""
     fixture = Fixture()
     traffic = Traffic(lambda: 1.0)
     traffic.observers = (fixture.answered,)
@@ -108,7 +108,7 @@ async def test_a_request_goes_to_the_front_end_of_its_namespace() -> None:
 
 
 def test_only_the_namespace_of_a_head_may_answer_it() -> None:
-    """Also where another one would: no entry of one answers for another's path (ProvenGrant)."""
+    """This holds even if another one could: no entry of a namespace answers for another's path (ProvenGrant)."""
     fixture = Fixture()
     heads = MountedHeads(MOUNTS, fixture.members)
     assert [heads.answer(head(path)) for path in ("/a/x", "/b/x", "/c", "/a%2Fx")] == [
@@ -124,7 +124,7 @@ def test_only_the_namespace_of_a_head_may_answer_it() -> None:
 
 
 def test_what_is_sampled_is_shown_by_the_one_that_answered() -> None:
-    """It alone has the answer, and says whether the connection ends behind it."""
+    """Only that namespace has the answer, and knows whether the connection ends after it."""
     fixture = Fixture()
     heads = MountedHeads(MOUNTS, fixture.members)
     before = (heads.is_sampled, heads.ends_connection)
@@ -139,7 +139,7 @@ def test_what_is_sampled_is_shown_by_the_one_that_answered() -> None:
 
 
 def test_a_request_is_begun_by_its_namespace() -> None:
-    """What none can be chosen for is for the ordinary path; figures are sums."""
+    """A request without a certain namespace takes the ordinary path; figures are sums over the namespaces."""
     fixture = Fixture()
     calls = MountedCalls(MOUNTS, fixture.members)
     asked = [request(path) for path in ("/a", "/b/x", "/c", "/a/%2e%2e/b")]
@@ -151,12 +151,12 @@ def test_a_request_is_begun_by_its_namespace() -> None:
 
 @pytest.mark.parametrize("path", ["/a/../b", "/a/%2e%2e/b"])
 def test_an_ambiguous_head_takes_the_ordinary_path(path: str) -> None:
-    """No table of known heads is asked."""
+    """No table of known heads is consulted."""
     assert MountedHeads(MOUNTS, Fixture().members).answer(head(path)) is None
 
 
 def test_where_the_proxy_authenticates_nothing_is_begun_without_a_task() -> None:
-    """The namespace's own handler has it."""
+    """The namespace's ordinary handler serves the request."""
     fixture = Fixture()
     members = {**fixture.members, "one": Member(handle=fixture.one.handle, known=fixture.one, direct=None)}
     calls = MountedCalls(MOUNTS, members)

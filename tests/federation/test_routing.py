@@ -1,4 +1,4 @@
-"""Which namespace a request is about; what is about none, or several, gets ViewFs's own errors."""
+"""A request's namespace; a request for none or for several gets ViewFs's own errors."""
 
 import pytest
 from hypothesis import given
@@ -33,13 +33,13 @@ P = "/webhdfs/v1"
     ],
 )
 def test_a_read_goes_where_its_path_is(target: str, namespace: str) -> None:
-    """However it is spelled."""
+    """The rule holds for every spelling."""
     assert namespace_of(MOUNTS, "GET", target) == namespace
     assert namespace_of(WITH_ROOT, "GET", target) == namespace
 
 
 def test_what_is_about_no_path_goes_to_the_root() -> None:
-    """Tokens and home directories are asked for at /, and /.reserved is the root's."""
+    """Requests for tokens and home directories have the path /, and /.reserved belongs to the root."""
     for query in ("op=GETDELEGATIONTOKEN", "op=GETHOMEDIRECTORY", "op=LISTSTATUS"):
         assert namespace_of(WITH_ROOT, "GET", f"{P}/?{query}") == "rest"
     assert namespace_of(WITH_ROOT, "GET", f"{P}/user?op=LISTSTATUS") == "rest"
@@ -67,7 +67,7 @@ def test_what_is_about_no_path_goes_to_the_root() -> None:
     ],
 )
 def test_what_lies_in_no_namespace_is_refused(target: str, error: type[ClientError]) -> None:
-    """With the class that ViewFs throws; what readers could differ about is for none of them."""
+    """The error has ViewFs's class; a path that two parsers could read differently goes to no namespace."""
     with pytest.raises(error) as raised:
         namespace_of(MOUNTS, "GET", target)
     assert type(raised.value) is error
@@ -86,7 +86,7 @@ def test_what_lies_in_no_namespace_is_refused(target: str, error: type[ClientErr
     ],
 )
 def test_a_write_within_a_namespace_is_its_own(method: str, target: str) -> None:
-    """Between two mount points of one namespace, too."""
+    """The rule holds between two mount points of one namespace."""
     assert namespace_of(MOUNTS, method, target) == "one"
 
 
@@ -102,7 +102,7 @@ def test_a_write_within_a_namespace_is_its_own(method: str, target: str) -> None
     ],
 )
 def test_a_write_that_names_paths_of_several_is_refused(method: str, target: str) -> None:
-    """As ViewFileSystem.verifyRenameStrategy says it."""
+    """The error is that of ViewFileSystem.verifyRenameStrategy."""
     with pytest.raises(
         AcrossNamespacesError, match="Renames across Mount points not supported: /data/x is of"
     ):
@@ -125,7 +125,7 @@ def test_a_write_that_names_paths_of_several_is_refused(method: str, target: str
     ],
 )
 def test_mount_points_and_what_is_above_them_stay(method: str, target: str) -> None:
-    """As readOnlyMountTable says it, also where a namespace is mounted at the root."""
+    """The error is that of readOnlyMountTable, also with a namespace mounted at the root."""
     with pytest.raises(MountPointError, match="is a mount point of this proxy, or above one"):
         namespace_of(WITH_ROOT, method, target)
 
@@ -141,7 +141,7 @@ def test_mount_points_and_what_is_above_them_stay(method: str, target: str) -> N
     ],
 )
 def test_other_paths_are_read_for_certain_or_refused(target: str, reported: str) -> None:
-    """A NameNode could read another namespace's path there."""
+    """Otherwise a NameNode could read another namespace's path there."""
     with pytest.raises(ClientError, match=reported):
         namespace_of(MOUNTS, "PUT", target)
 
@@ -172,7 +172,7 @@ def head(target: str, method: str = "GET") -> bytes:
     ],
 )
 def test_a_head_is_read_by_its_bytes(request_head: bytes, namespace: str | None) -> None:
-    """What is not plain is for the ordinary path."""
+    """A head that is not plain takes the ordinary path."""
     assert namespace_of_head(WITH_ROOT, request_head) == namespace
 
 
@@ -202,7 +202,7 @@ PARTS = st.sampled_from(
 
 @given(st.lists(PARTS, max_size=8).map("".join))
 def test_the_quick_reader_never_differs_from_the_ordinary_one(spelled: str) -> None:
-    """Or an entry of one namespace could answer for another's path."""
+    """Otherwise an entry of one namespace could answer for another's path."""
     target = f"{P}/{spelled}".partition(" ")[0]
     for mounts in (MOUNTS, WITH_ROOT):
         quick = namespace_of_head(mounts, head(target))

@@ -19,7 +19,7 @@ ROOT = "/jobs"
     "--among", is_flag=True, help="Let a further filter match the parts themselves and their directory."
 )
 def main(parts: int, *, among: bool) -> None:
-    """Commit a job beside a filtered _SUCCESS and count what it costs."""
+    """Commit a job next to a filtered _SUCCESS, and count its costs."""
     globs = globs_of(ROOT, among=among)
     with (
         started(replace(SESSION, with_zookeeper=False)) as cluster,

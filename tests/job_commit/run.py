@@ -1,4 +1,4 @@
-"""What the commit of a job with many part files costs ZooKeeper, and what it does not cost others."""
+"""The cost of a job commit with many part files to ZooKeeper, and to other users' hits."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -12,7 +12,7 @@ from tests.real.beside import at_once, on_hdfs
 from tests.real.proxied_cluster import ProxiedCluster
 
 MAX_WRITES = 100
-"""Of ZooKeeper, in all."""
+"""The limit on ZooKeeper transactions, in all."""
 
 MARKED = ("CREATE", "CLOSE")
 """The events of one `_SUCCESS`."""
@@ -30,7 +30,7 @@ class Job:
         self._names = [f"part-{number:05}" for number in range(parts)]
 
     def write(self, progress: Callable[[], None] = lambda: None) -> None:
-        """Write the parts: real, empty files."""
+        """Create the part files, which are empty."""
 
         async def one(hdfs: WebHdfs, name: str) -> None:
             await hdfs.create(f"{self.output}/_temporary/0/{name}")
@@ -39,7 +39,7 @@ class Job:
         self._on_each(one)
 
     def commit(self, progress: Callable[[], None] = lambda: None) -> None:
-        """Move all parts into place, delete what was temporary, and write `_SUCCESS`."""
+        """Move all parts into place, delete `_temporary`, and write `_SUCCESS`."""
 
         async def one(hdfs: WebHdfs, name: str) -> None:
             moved = await hdfs.rename(f"{self.output}/_temporary/0/{name}", f"{self.output}/{name}")
@@ -59,20 +59,20 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitFigures:
-    """What one commit cost."""
+    """The costs of one commit."""
 
     parts: int
     seconds: float  # of the commit itself
-    writes: int  # transactions of ZooKeeper, from before the commit until all was published
-    others: int  # hits outside the job before it
-    kept: int  # of these, still hits after it, without the NameNode having been asked
-    success_events: tuple[str, ...]  # what a subscriber was told of `_SUCCESS`, by type
+    writes: int  # ZooKeeper transactions, from before the commit until all was published
+    others: int  # hits outside the job before the commit
+    kept: int  # of these, the hits after it, without a NameNode call
+    success_events: tuple[str, ...]  # the types of a subscriber's events for `_SUCCESS`
     seen_after_s: (
         float  # from the acknowledgement of `_SUCCESS` to the first read through the proxy that shows it
     )
 
     def lines(self) -> list[str]:
-        """Say it in plain words."""
+        """Return the figures as lines of text."""
         return [
             f"committed             {self.parts} part files in {self.seconds:.1f} s",
             f"ZooKeeper writes      {self.writes}",
@@ -82,7 +82,7 @@ class CommitFigures:
         ]
 
     def shortfalls(self) -> list[str]:
-        """Say in what it falls short of what it must show; empty when it does not."""
+        """Return each requirement that the commit did not meet."""
         short = []
         if self.writes > MAX_WRITES:
             short.append(f"{self.writes} writes of ZooKeeper, not {MAX_WRITES} at most")
@@ -96,7 +96,7 @@ class CommitFigures:
 
 
 def globs_of(directory: str, *, among: bool = False) -> tuple[str, ...]:
-    """Return the filters: f0 for the marks of jobs, f1 for what lies elsewhere; further ones `among` the parts."""
+    """Return the filters: f0 for the jobs' marks, f1 for paths elsewhere; with `among`, two that match the parts."""
     parts = (f"{directory}/jobs/*", f"{directory}/jobs/*/*") if among else ()
     return (f"{directory}/jobs/*/_SUCCESS", f"{directory}/elsewhere/*", *parts)
 
@@ -108,7 +108,7 @@ def run_job(
     parts: int,
     progress: Callable[[], None] = lambda: None,
 ) -> CommitFigures:
-    """Run one job below `directory`, whose filters are `globs_of` it; `progress` is called twice for each part."""
+    """Run one job below `directory`, filtered by `globs_of(directory)`; call `progress` twice for each part."""
     assert proxied_cluster.service is not None
     job = Job(proxied_cluster.cluster, f"{directory}/jobs/one", parts)
     proxied_cluster.mkdirs(f"{directory}/elsewhere", "alice")

@@ -1,4 +1,4 @@
-"""The short form of `make job-commit`."""
+"""A short run of `make job-commit`."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ PARTS = 1_000
 
 @pytest.fixture(scope="module")
 def zookeeper() -> Iterator[ZooKeeperServer]:
-    """A ZooKeeper in which nobody else writes."""
+    """A ZooKeeper without other writers."""
     with ZooKeeperServer(hadoop_version=HADOOP) as server:
         yield server
 
@@ -26,7 +26,7 @@ def zookeeper() -> Iterator[ZooKeeperServer]:
 def test_a_commit_costs_few_writes_and_no_hit_elsewhere(
     cluster: Cluster, zookeeper: ZooKeeperServer, hdfs_directory: str, *, among: bool
 ) -> None:
-    """The write rate is bounded by time and not by edits, also where every part is an event; the mark is told."""
+    """Time, not edits, bounds the write rate, even if every part is an event; a subscriber gets the mark's events."""
     globs = globs_of(hdfs_directory, among=among)
     with proxied(cluster, *globs, channel=Channel.ZOOKEEPER, zookeeper=zookeeper.address) as simulation:
         figures = run_job(simulation, zookeeper, hdfs_directory, PARTS)

@@ -1,4 +1,4 @@
-"""The page of a daemon's figures, read only when somebody asks."""
+"""A daemon's metrics page, whose figures are read at each scrape."""
 
 import re
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ from tests.patience import HANG_S
 
 @pytest.mark.parametrize("daemon", get_args(Daemon))
 def test_the_page_has_every_metric_of_the_daemon_and_the_process(daemon: Daemon) -> None:
-    """No other daemon's, the version, and what the process uses."""
+    """It has no other daemon's metrics; it has the version and the process's resource usage."""
     page = MetricsPage(daemon, lambda: made_up(daemon)).render().decode()
     for metric in METRICS:
         assert (f"# TYPE {metric.name} {metric.kind}\n" in page) == (daemon in metric.daemons)
@@ -45,7 +45,7 @@ def test_a_mapping_becomes_one_sample_for_each_of_its_keys() -> None:
 
 
 def test_a_text_is_the_value_of_a_label() -> None:
-    """Which source is read, and which ones are not; why not may name users."""
+    """The page names the source in use and those passed over, without the reasons, which may contain user names."""
     channel = ChannelStats(source="inotify", passed_over={"journalnodes": "of wilma"})
     page = MetricsPage("proxy", lambda: made_up("proxy") | {"polling": channel}).render().decode()
     assert 'nncache_edits_source{source="inotify"} 1.0\n' in page
@@ -55,7 +55,7 @@ def test_a_text_is_the_value_of_a_label() -> None:
 
 
 def test_figures_are_read_at_each_scrape_and_not_before() -> None:
-    """A page that is not asked for costs nothing."""
+    """A page that is not scraped costs nothing."""
     reads = 0
 
     def read() -> dict[str, object]:
@@ -71,7 +71,7 @@ def test_figures_are_read_at_each_scrape_and_not_before() -> None:
 
 
 def test_a_figure_must_be_a_number() -> None:
-    """A text in a room's figures is a mistake of ours, not a zero."""
+    """A text among a room's figures is a bug, not a zero."""
     with pytest.raises(TypeError, match="is not a number: 'x'"):
         family(METRICS[0], "x")
     labelled = next(metric for metric in METRICS if metric.values)
@@ -83,7 +83,7 @@ def test_a_figure_must_be_a_number() -> None:
 
 
 def test_durations_are_cumulative_as_prometheus_wants_them() -> None:
-    """The last bucket is all of them."""
+    """The last bucket counts all requests."""
     page = MetricsPage("proxy", lambda: made_up("proxy")).render().decode()
     assert 'nncache_request_duration_seconds_bucket{le="5e-05",result="hit"} 4.0\n' in page
     assert 'nncache_request_duration_seconds_bucket{le="0.0001",result="hit"} 5.0\n' in page
@@ -92,7 +92,7 @@ def test_durations_are_cumulative_as_prometheus_wants_them() -> None:
 
 
 def test_a_moment_is_unix_time() -> None:
-    """Prometheus compares it with `time()`; what has not happened yet is 0."""
+    """Prometheus compares it with `time()`; a moment that has not come yet is 0."""
     metric = next(metric for metric in METRICS if metric.is_boot_time)
     (sample,) = family(metric, boottime()).samples
     assert abs(sample.value - datetime.now(UTC).timestamp()) < HANG_S
@@ -100,7 +100,7 @@ def test_a_moment_is_unix_time() -> None:
 
 
 def test_two_labels_make_one_sample_for_each_pair() -> None:
-    """Words, not Python's names."""
+    """The labels are words, not Python names."""
     page = MetricsPage("proxy", lambda: made_up("proxy")).render().decode()
     assert 'nncache_requests_total{operation="LISTSTATUS",result="forwarded"} 2.0\n' in page
 
@@ -110,11 +110,11 @@ POSSIBLE = (
     *((each, name) for each in (Result.FORWARDED, Result.FAILED) for name in OPERATION_NAMES),
     *((each, UNKNOWN_OPERATION) for each in UNTIMED),
 )
-"""Results and operations that are counted together."""
+"""The results and operations that can be counted together."""
 
 
 def test_no_traffic_makes_more_than_five_hundred_series() -> None:
-    """All results of all operations, all reasons, all limits: more than any traffic can show at once."""
+    """All results of all operations, all reasons and all limits at once are more than real traffic can show."""
     figures = made_up("proxy")
     durations = Durations(counts=(1,) * (len(BOUNDS_S) + 1), sum_s=1.0)
     figures["traffic"] = TrafficStats(
@@ -130,7 +130,7 @@ OF_PROCESS = frozenset(
 
 
 def page() -> str:
-    """Return the page of two namespaces, and of a proxy that has refused requests about none."""
+    """Return the page of a proxy with two namespaces that has refused requests outside both."""
     figures = made_up("proxy")
     of_process = {room: stats for room, stats in figures.items() if room in {*OF_PROCESS, "traffic"}}
     own = {room: stats for room, stats in figures.items() if room not in OF_PROCESS}
@@ -138,7 +138,7 @@ def page() -> str:
 
 
 def test_every_metric_is_there_once_for_each_namespace() -> None:
-    """With the samples that one namespace has, each with its name; what the proxy has once is as ever."""
+    """Each sample carries its namespace's name; process-wide metrics appear once, without it."""
     families = {each.name: each for each in text_string_to_metric_families(page())}
     alone = MetricsPage("proxy", lambda: made_up("proxy")).render().decode()
     for shown in text_string_to_metric_families(alone):
@@ -162,6 +162,6 @@ def test_every_metric_is_there_once_for_each_namespace() -> None:
 
 
 def test_what_is_about_no_namespace_has_an_empty_label() -> None:
-    """So that sums over all requests have it."""
+    """This lets sums include these requests."""
     (family,) = (each for each in text_string_to_metric_families(page()) if each.name == "nncache_requests")
     assert {each.labels["namespace"] for each in family.samples} == {"", "one", "two"}

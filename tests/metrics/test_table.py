@@ -1,4 +1,4 @@
-"""One table of metrics, complete for both daemons."""
+"""One metrics table, complete for all daemons."""
 
 import dataclasses
 import re
@@ -12,7 +12,7 @@ from tests.figures import made_up
 
 
 def leaves(stats: object, prefix: str) -> Iterator[str]:
-    """Yield the path of each figure; a text is for /ready and the log."""
+    """Yield the path of each figure; texts belong to /ready and the log."""
     assert dataclasses.is_dataclass(stats)
     for field in dataclasses.fields(stats):
         value = getattr(stats, field.name)
@@ -23,7 +23,7 @@ def leaves(stats: object, prefix: str) -> Iterator[str]:
 
 
 NAMES = {"filter_names", "troubles"}
-"""Fields that are no figures: the status page shows them."""
+"""Fields that are not figures; the status page shows them."""
 
 FOR_TESTS = {
     "admin.connections_open",
@@ -39,12 +39,12 @@ FOR_TESTS = {
     "records.records_read",
     "stream.covers",
 }
-"""Counted for tests alone, which see by them what happened inside: no operator acts on them."""
+"""Counters for tests alone, which observe internals with them; no operator acts on them."""
 
 
 @pytest.mark.parametrize(("room", "daemon"), [(room, daemon) for room in ROOMS for daemon in ROOMS[room]])
 def test_each_figure_of_a_room_is_a_metric(room: str, daemon: Daemon) -> None:
-    """What is counted can be seen, or is counted for tests; what is shown is counted."""
+    """Each counter is a metric or is for tests; each metric has a counter."""
     shown = {metric.source for metric in METRICS if metric.room == room}
     counted = {*leaves(made_up(daemon)[room], room)}
     assert shown == {source for source in counted if not source.startswith(tuple(INNER))} - FOR_TESTS
@@ -58,12 +58,12 @@ INNER = {
     "polling.records.": "records",
     "polling.session.": "zookeeper",
 }
-"""Stats inside another's that are a room of their own in the table: one name serves for both daemons."""
+"""Stats nested in others that are rooms of their own in the table, so that all daemons use one name."""
 
 
 @pytest.mark.parametrize(("inner", "room"), INNER.items())
 def test_figures_inside_others_are_a_room_of_their_own(inner: str, room: str) -> None:
-    """They are the same figures."""
+    """Both hold the same figures."""
     outer, field, _ = inner.split(".")
     daemon = next(daemon for daemon in ROOMS[outer] if daemon in ROOMS[room])
     assert getattr(made_up(daemon)[outer], field) == made_up(daemon)[room]
@@ -71,7 +71,7 @@ def test_figures_inside_others_are_a_room_of_their_own(inner: str, room: str) ->
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_a_metric_is_named_as_prometheus_asks(metric: Metric) -> None:
-    """Prefix, base units in the name, `_total` for counters alone, a sentence of meaning."""
+    """A prefix, base units in the name, `_total` for counters only, and a meaning as a sentence."""
     assert re.fullmatch(r"nncache_[a-z0-9_]+", metric.name)
     assert metric.name.endswith("_total") == (metric.kind == "counter")
     assert metric.meaning.endswith((".", "?", "< 0."))
@@ -82,6 +82,6 @@ def test_a_metric_is_named_as_prometheus_asks(metric: Metric) -> None:
 
 
 def test_names_and_sources_are_unique() -> None:
-    """No figure twice, no name twice."""
+    """No source and no name appears twice."""
     assert len({metric.name for metric in METRICS}) == len(METRICS)
     assert len({metric.source for metric in METRICS}) == len(METRICS)

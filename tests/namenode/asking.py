@@ -1,4 +1,4 @@
-"""Ask any WebHDFS, and read its answer without what differs between two clusters."""
+"""Send requests to any WebHDFS server, and compare replies without the fields that differ between clusters."""
 
 import http.client
 import json
@@ -15,7 +15,7 @@ PREFIX = "/webhdfs/v1"
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply of HTTP."""
+    """An HTTP reply."""
 
     status: int
     headers: Mapping[str, str]
@@ -23,12 +23,12 @@ class Reply:
 
     @property
     def json(self) -> Any:
-        """The body, read."""
+        """The body, parsed as JSON."""
         return json.loads(self.body)
 
     @property
     def error(self) -> tuple[str, str]:
-        """The exception's class, and the first line of its message: a DataNode's has a stack trace behind it."""
+        """The exception's class and the first line of its message; a DataNode's message also has a stack trace."""
         remote = self.json["RemoteException"]
         return remote["javaClassName"], (remote["message"] or "").partition("\n")[0]
 
@@ -73,7 +73,7 @@ def call(
     body: bytes | None = None,
     **parameters: str | int,
 ) -> Reply:
-    """Carry out an operation, both its steps if it has two."""
+    """Carry out an operation, including the redirect of an operation in two steps."""
     reply = ask(http_address, method, target(path, op, user, **parameters))
     if reply.status != http.client.TEMPORARY_REDIRECT:
         return reply
@@ -83,12 +83,12 @@ def call(
 
 _DIFFERING = re.compile(rb'"(accessTime|modificationTime|fileId)":\d+')
 _CHECKSUM = re.compile(rb'"(algorithm|bytes)":"[^"]*"')
-_NESTED = re.compile(rb"(the (?:subdirectory|ancestor)) \S+ is already")  # which of several: by a hash of ids
+_NESTED = re.compile(rb"(the (?:subdirectory|ancestor)) \S+ is already")  # one is chosen by a hash of ids
 _AT = re.compile(rb'(\\n\\tat [^"]*)|(\bat org\.apache[^"]*)')
 
 
 def comparable(reply: Reply) -> tuple[int, bytes]:
-    """Return status and body without times, ids, checksums of another kind, and Java's stack traces."""
+    """Return status and body without times, ids, the type and value of checksums, and Java's stack traces."""
     body = _DIFFERING.sub(rb'"\1":0', reply.body)
     body = _NESTED.sub(rb"\1 PATH is already", body)
     return reply.status, _AT.sub(b"", _CHECKSUM.sub(rb'"\1":""', body))

@@ -1,4 +1,4 @@
-"""The fixtures that nncache's plugin for pytest has; an environment that was made before it does not load it."""
+"""Load the fixtures of nncache's pytest plugin, for environments installed before the plugin was registered."""
 
 from nncache.namenode.pytest_plugin import light_cluster, light_cluster_of_session
 

@@ -1,4 +1,4 @@
-"""The same random operations at a real NameNode and at a light cluster: each answer, all trees and events are the same.
+"""Run the same random operations at a real NameNode and at a light cluster; compare replies, trees and events.
 
 python -m tests.namenode.differential REAL_HTTP --rpc REAL_RPC --operations 1000 --seed 1
 """
@@ -22,7 +22,7 @@ SUPERUSER = "root"
 
 @dataclass
 class Comparison:
-    """What was compared, and what differed."""
+    """The number of comparisons, and the differences found."""
 
     operations: int = 0
     trees: int = 0
@@ -31,7 +31,7 @@ class Comparison:
 
 
 def tree(addresses: Iterator[str], superuser: str, path: str) -> list[tuple[str, object]]:
-    """Return all that is there: statuses, ACLs, attributes and data."""
+    """Return the whole tree below a path: statuses, ACLs, extended attributes and data."""
     found: list[tuple[str, object]] = []
     for status in call(next(addresses), "GET", path, "LISTSTATUS", superuser).json["FileStatuses"][
         "FileStatus"
@@ -67,9 +67,9 @@ def compare(
     every: int,
     rpc: tuple[str, str] | None = None,
 ) -> Comparison:
-    """Carry out operations at both; end at the first difference of the trees. With their RPC compare the events.
+    """Run the operations at both; stop at the first difference between the trees. With `rpc`, also compare the events.
 
-    Calls take turns among the addresses of a side.
+    The addresses of each side take the calls in turn.
     """
     begins = [] if rpc is None else [last_txid(address, superuser) for address in rpc]
     rng = random.Random(seed)
@@ -120,7 +120,7 @@ def compare(
 
 
 def _own(root: str, operation: Operation, reply: tuple[int, bytes]) -> tuple[int, object]:
-    """Return a reply without what is of others: directories of all may be in a list of snapshottable ones."""
+    """Return a reply without the snapshottable directories outside `root`."""
     status, body = reply
     if operation.op != "GETSNAPSHOTTABLEDIRECTORYLIST" or status != HTTPStatus.OK:
         return reply
@@ -129,13 +129,13 @@ def _own(root: str, operation: Operation, reply: tuple[int, bytes]) -> tuple[int
 
 
 def described(number: int, operation: Operation, real: object, light: object) -> str:
-    """Return a difference for people."""
+    """Return a difference as text for the report."""
     what = f"{operation.method} {operation.path} {operation.op} {operation.user} {operation.parameters}"
     return f"{number}: {what}\n  real:  {real}\n  light: {light}"
 
 
 def main(arguments: list[str]) -> int:
-    """Compare with a cluster that runs already."""
+    """Compare a running cluster with a light one."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("real", help="host:port of the real NameNode's WebHDFS")
     parser.add_argument("--rpc", help="host:port of its RPC: compare the events, too")

@@ -1,4 +1,4 @@
-"""Random operations of several users on few names."""
+"""Random operations of several users on a small set of names."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ _ACLS = (
 
 @dataclass(frozen=True)
 class Operation:
-    """One call."""
+    """One WebHDFS call."""
 
     method: str
     path: str
@@ -28,7 +28,7 @@ class Operation:
 
 
 def draw(rng: random.Random, root: str) -> Operation:
-    """Draw an operation on something below a directory."""
+    """Draw a random operation on a path below `root`."""
     kind = rng.choices(*zip(*_KINDS.items(), strict=True))[0]
     user = rng.choice(USERS)
     path = _path(rng, root)
@@ -49,7 +49,7 @@ _KINDS = {
     "LISTSTATUS_BATCH": 1, "ALLOWSNAPSHOT": 2, "DISALLOWSNAPSHOT": 2, "DELETESNAPSHOT": 1, "RENAMESNAPSHOT": 1,
     "GETSNAPSHOTLIST": 1, "GETSNAPSHOTTABLEDIRECTORYLIST": 1,
 }  # fmt: skip
-"""How often each is drawn."""
+"""The weight of each operation in a draw."""
 
 _METHODS = {
     "DELETE": "DELETE",
@@ -61,7 +61,7 @@ _METHODS = {
 }
 _READS = ("GET", "LIST", "CHECK", "OPEN")
 _BODIES = {"CREATE": (0, 1, 100, BLOCK, BLOCK + 1, 3 * BLOCK), "APPEND": (0, 1, 600, BLOCK)}
-"""Lengths of bodies."""
+"""Body lengths to draw from, in bytes."""
 
 
 def _path(rng: random.Random, root: str) -> str:

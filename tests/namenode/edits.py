@@ -1,4 +1,4 @@
-"""What the feeds of two NameNodes say of one tree, in a form that can be compared: byte for byte but for times."""
+"""The edits that two NameNodes report about one tree, in a form that compares equal byte for byte except for times."""
 
 import asyncio
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from nncache.hadoop.rpc.proto import inotify_pb2 as pb
 
 TIMEOUT_S = 20.0
 RECENT_MS = 1_000_000_000_000
-"""Times after 2001 are those of a clock, and differ; what a client has set is earlier."""
+"""Times after 2001 come from a clock, and differ; a time set by a client is earlier."""
 
 _GET_EDITS = Method("org.apache.hadoop.hdfs.protocol.ClientProtocol", "getEditsFromTxid", is_repeatable=True)
 _KINDS: dict[int, type[Message]] = {
@@ -27,11 +27,11 @@ _KINDS: dict[int, type[Message]] = {
 _TIMES = ("ctime", "timestamp", "mtime", "atime")
 
 Edit = tuple[tuple[str, bytes], ...]
-"""The events of a transaction: as text, and as bytes without the time."""
+"""The events of one transaction: as text, and as bytes with the times removed."""
 
 
 def last_txid(rpc: str, superuser: str) -> int:
-    """Return the last transaction that a NameNode has written."""
+    """Return the id of the last transaction that a NameNode has written."""
 
     async def ask() -> int:
         namenode = NameNodeRpc(rpc, superuser, timeout_s=TIMEOUT_S)
@@ -44,7 +44,7 @@ def last_txid(rpc: str, superuser: str) -> int:
 
 
 def edits_of(rpc: str, superuser: str, after_txid: int, root: str) -> list[Edit]:
-    """Return the transactions with events that are about a tree, in order."""
+    """Return the transactions with events about a tree, in order."""
     return asyncio.run(_edits_of(rpc, superuser, after_txid, root))
 
 

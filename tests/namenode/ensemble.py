@@ -1,4 +1,4 @@
-"""Servers of ZooKeeper in one process, each as far behind as chance has it; sessions with them."""
+"""ZooKeeper servers in one process, each a random distance behind the leader, and sessions with them."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from tests.patience import HANG_S
 
 EMBEDDED: Final = "embedded"
 STORES: Final = (EMBEDDED, "ensemble")
-"""What a test of a NameNode may run on."""
+"""The stores that a NameNode test can run on."""
 
 
 async def made(store: str) -> Znodes:
@@ -30,21 +30,21 @@ async def made(store: str) -> Znodes:
 
 
 class DeadError(BaseException):
-    """The process has been killed: nothing of it goes on."""
+    """The process has been killed: none of its code runs any more."""
 
 
 class Ensemble:
-    """What all servers have agreed on."""
+    """The log that all servers have agreed on."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.leader = EmbeddedZnodes()
         self.log: list[tuple[Operation, ...]] = []
-        self.owners: dict[str, int] = {}  # the sessions of what is ephemeral
+        self.owners: dict[str, int] = {}  # path of each ephemeral znode -> its session
         self.sessions = itertools.count(1)
 
     async def commit(self, operations: Sequence[Operation], session: int) -> None:
-        """Carry out a transaction of a session."""
+        """Commit a transaction of a session."""
         plain = tuple(
             replace(each, ephemeral=False) if isinstance(each, Create) else each for each in operations
         )
@@ -57,19 +57,19 @@ class Ensemble:
                 self.owners[each.path] = session
 
     async def end(self, session: int) -> None:
-        """End a session, and what is ephemeral with it."""
+        """End a session and delete its ephemeral znodes."""
         owned = [path for path, owner in self.owners.items() if owner == session]
         for path in owned:
             await self.commit([Delete(path)], session)
 
 
 class Member:
-    """A session with a server of its own: an `nncache.coordination.zookeeper.SyncedZnodes`.
+    """A session with its own server; implements `nncache.coordination.zookeeper.SyncedZnodes`.
 
     Attributes:
-        losses: the share of transactions whose reply is lost, half of them before they are carried out.
-        commits: the transactions so far that were carried out.
-        die_at: the number of a transaction at which the process ends, before or after it; from then on all calls do.
+        losses: the share of transactions whose reply is lost, half of them before they are committed.
+        commits: the number of transactions committed so far.
+        die_at: the number of the transaction at which the process dies, before or after its commit; later calls die.
     """
 
     def __init__(self, ensemble: Ensemble, *, losses: float = 0.0) -> None:
@@ -77,18 +77,18 @@ class Member:
         self.connection_id = 1
         self.session_id = next(ensemble.sessions)
         self.commits = 0
-        self.die_at: tuple[int, bool] | None = None  # the number, and whether it is carried out
+        self.die_at: tuple[int, bool] | None = None  # the transaction's number, and whether it is committed
         self.is_dead = False
         self._ensemble = ensemble
         self._own = EmbeddedZnodes()
         self._applied = 0
-        self._wire = asyncio.Lock()  # its calls are carried out in their order
+        self._wire = asyncio.Lock()  # calls are carried out in order
 
     async def wait_connected(self, timeout_s: float) -> None:
-        """Return: it is connected again at once."""
+        """Return immediately: a lost connection is already re-established."""
 
     async def sync(self, path: str) -> None:
-        """Be as far as the leader was."""
+        """Catch up with the leader."""
         del path
         async with self._wire:
             await self._wait()
@@ -97,30 +97,30 @@ class Member:
             await self._apply(end)
 
     async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Read what there is here."""
+        """Read the znodes as this server has them."""
         async with self._wire:
             await self._fall_behind()
             found = await self._own.get_many(paths)
         return tuple(znode and self._owned(znode) for znode in found)
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """The same."""
+        """Read the znodes as this server has them."""
         return await self.snapshot(paths)
 
     async def get(self, path: str) -> Znode:
-        """The same."""
+        """Read a znode as this server has it."""
         async with self._wire:
             await self._fall_behind()
             return self._owned(await self._own.get(path))
 
     async def children(self, path: str) -> tuple[str, ...]:
-        """The same."""
+        """Read a znode's children as this server has them."""
         async with self._wire:
             await self._fall_behind()
             return await self._own.children(path)
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Have the leader carry it out; what it answers is here by then."""
+        """Commit a transaction at the leader; this server has applied it when the call returns."""
         await self._wait()
         self._live()
         is_last = self.die_at is not None and self.die_at[0] == self.commits
@@ -140,7 +140,7 @@ class Member:
         await self._apply(end)
 
     async def ensure(self, path: str, acl: Acl = OPEN) -> None:
-        """Make a path."""
+        """Create a path and its parents."""
         del acl
         names = path.strip("/").split("/")
         for depth in range(1, len(names) + 1):
@@ -150,7 +150,7 @@ class Member:
         await self._apply(len(self._ensemble.log))
 
     async def expire(self) -> None:
-        """Have the session end, as after too long a pause; the process has another one then."""
+        """Expire the session, as after too long a pause, and open another one for the same process."""
         await self._ensemble.end(self.session_id)
         self.session_id = next(self._ensemble.sessions)
 
@@ -176,7 +176,7 @@ class Member:
             await self._own.commit(operations)
 
     async def _fall_behind(self) -> None:
-        """Apply some of what is to be applied."""
+        """Apply a random number of the outstanding transactions."""
         await self._wait()
         await self._apply(self._ensemble.rng.randint(self._applied, len(self._ensemble.log)))
 

@@ -1,4 +1,4 @@
-"""A NameNode on embedded znodes and a DataNode, with a clock that the test moves."""
+"""A NameNode on embedded znodes and a DataNode, with a clock that the test advances."""
 
 from collections.abc import Awaitable
 from pathlib import Path
@@ -25,7 +25,7 @@ A, B = "holder-A", "holder-B"
 
 
 class Fixture:
-    """A cluster without HTTP; all edits are kept, in many segments."""
+    """A cluster without HTTP. It keeps all edits, in many small segments."""
 
     def __init__(self, znodes: Znodes, directory: Path) -> None:
         self.znodes = znodes
@@ -39,14 +39,14 @@ class Fixture:
 
     @classmethod
     async def make(cls, directory: Path, znodes: Znodes | None = None) -> "Fixture":
-        """Return one that is formatted, unless it was, with its DataNode registered."""
+        """Return a cluster, formatted unless the store already is, with its DataNode registered."""
         fixture = cls(znodes or EmbeddedZnodes(), directory)
         await fixture.file_system.format(ROOT_USER, "supergroup")
         await fixture.datanode.start()
         return fixture
 
     async def create(self, path: str, holder: str, *, overwrite: bool = False) -> Inode:
-        """Make a file, and leave it open."""
+        """Create a file and leave it open."""
         return await self.namenode.create(self.root, path, new_file(overwrite=overwrite), holder, HOST)
 
     async def add_block(self, path: str, holder: str, previous: Block | None, file_id: int) -> Block:
@@ -54,17 +54,17 @@ class Fixture:
         return (await self.namenode.add_block(path, holder, previous, file_id))[0]
 
     async def abandoned(self, path: str, length: int) -> Upload:
-        """Return an upload of which so many bytes are written, and whose writer has gone."""
+        """Return an upload with `length` bytes written, whose writer is gone."""
         upload = await self.datanode.create(self.root, path, new_file(), HOST)
         await upload.write(bytes(length))
         return upload
 
     async def tick(self) -> None:
-        """Do the DataNode's work."""
+        """Run the DataNode's periodic work."""
         await self.datanode.work()
 
     async def state(self, path: str) -> str:
-        """Return what there is, as the oracle beside a real NameNode spells it."""
+        """Return a file's state, spelled like the state that LeaseOracle.java prints for a real NameNode."""
         (chain,) = await self.file_system.resolver.chains([path])
         if chain.last is None:
             return "gone"
@@ -74,7 +74,7 @@ class Fixture:
         return f"{begin} len {file.length}{blocks}"
 
     async def events(self, from_txid: int = 1) -> list[Event]:
-        """Return all that the feed has said; nothing of it is missing."""
+        """Return all events of the feed; fail if a transaction is missing."""
         found: list[Event] = []
         while True:
             page = await self.namenode.edits(self.root, from_txid)
@@ -85,7 +85,7 @@ class Fixture:
             from_txid = page.last_txid + 1
 
     async def paths(self, directory: int = ROOT_ID, path: str = "") -> Paths:
-        """Return all that there is, open files with a length that no event says."""
+        """Return all paths; an open file has the length UNKNOWN, as no event carries its length."""
         found: Paths = {}
         for node in await self.file_system.resolver.entries(
             directory, await self.file_system.resolver.names(directory)
@@ -97,9 +97,9 @@ class Fixture:
         return found
 
     async def orphans(self) -> list[str]:
-        """Return what is in the store and belongs to nothing, or not to what the feed has said.
+        """Return the unreachable znodes of the store, and each disagreement between the tree and the feed.
 
-        After the janitor's tick there is nothing of it.
+        After the janitor's tick there must be none.
         """
         return await self._unreached() + disagreements(replayed(await self.events()), await self.paths())
 
@@ -141,12 +141,12 @@ class Fixture:
 
 
 def new_file(*, overwrite: bool = False, block_size: int = BLOCK) -> NewFile:
-    """Return how a file is to be made."""
+    """Return the parameters of a CREATE."""
     return NewFile(modes=Modes(0o644), replication=1, block_size=block_size, overwrite=overwrite)
 
 
 async def outcome_of(call: Awaitable[object]) -> str:
-    """Return what a call answers, or its exception with its class."""
+    """Return the result of a call as text, or its exception with the class name."""
     try:
         return str(await call)
     except Refusal as refusal:

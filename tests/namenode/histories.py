@@ -1,4 +1,4 @@
-"""Clients that make, move, delete and look at few directories at several NameNodes, and what each saw."""
+"""Clients that create, move, delete and read a few directories at several NameNodes, and the history they record."""
 
 import functools
 import itertools
@@ -25,7 +25,7 @@ MISSING: Final = "missing"
 
 @functools.lru_cache(maxsize=100_000)
 def apply(tree: Tree, asked: Asked) -> tuple[Tree, object]:
-    """Return what an operation makes of a tree of directories, and answers (HDFS's rules, for the superuser)."""
+    """Return the tree after an operation, and the operation's answer (HDFS's rules, for the superuser)."""
     operation, path, *more = asked
     match operation:
         case "mkdirs":
@@ -50,7 +50,7 @@ def apply(tree: Tree, asked: Asked) -> tuple[Tree, object]:
 
 
 def impossible(history: Sequence[Call[Asked]]) -> Call[Asked] | None:
-    """Return a call that no order of all explains, beginning with an empty tree."""
+    """Return a call that no total order explains, starting from an empty tree; None if there is an order."""
     return first_impossible(history, frozenset[str](), apply, _changes_nothing)
 
 
@@ -69,7 +69,7 @@ def _renamed(tree: Tree, source: str, destination: str) -> tuple[Tree, bool]:
 
 
 def draw(rng: random.Random) -> Asked:
-    """Draw an operation."""
+    """Draw a random operation."""
     operation = rng.choice(
         ("mkdirs", "mkdirs", "delete", "remove", "rename", "rename", "rename", "exists", "list")
     )
@@ -87,7 +87,7 @@ def _path(rng: random.Random) -> str:
 
 
 async def carried_out(fixture: Fixture, asked: Asked) -> object:
-    """Carry out an operation at a NameNode; return its answer as `apply` spells it."""
+    """Run an operation at a NameNode; return its answer in the form that `apply` uses."""
     namenode, root = fixture.namenode, fixture.root
     operation, path, *more = asked
     try:
@@ -121,7 +121,7 @@ async def work(
     history: list[Call[Asked]],
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Be a client of several NameNodes, by turns; take down what it sees."""
+    """Act as a client of several NameNodes in turn; append its calls to the history."""
     rotation = itertools.cycle(rng.sample(list(fixtures), len(fixtures)))
     for _ in range(operations):
         asked = draw(rng)
@@ -129,5 +129,5 @@ async def work(
         try:
             answer = await carried_out(next(rotation), asked)
         except ConnectionLostError:
-            continue  # it was not carried out, and will not be
+            continue  # it was not carried out, and never will be
         history.append(Call(asked, answer, begin, clock()))

@@ -1,4 +1,4 @@
-"""Znodes that kill their process before or after a transaction; and such as let others go first."""
+"""Znodes that kill their process before or after a transaction, and znodes that let other tasks run first."""
 
 import asyncio
 import os
@@ -10,32 +10,32 @@ from nncache.coordination.zookeeper import Operation, Znode, Znodes
 
 
 class KillingZnodes:
-    """Counts transactions, and kills the process at one of them, before or after it is carried out."""
+    """Counts transactions, and kills the process before or after a chosen one."""
 
     def __init__(self, znodes: Znodes) -> None:
         self.commits = 0
-        self.kill_at: int | None = None  # the number of a transaction, counted from now on
+        self.kill_at: int | None = None  # the transaction's number, counted from the last reset of `commits`
         self.kill_after = False
         self._znodes = znodes
 
     def die(self) -> None:
-        """End this process, of which nothing goes on."""
+        """Kill this process."""
         os.kill(os.getpid(), signal.SIGKILL)
 
     async def get(self, path: str) -> Znode:
-        """Pass it on."""
+        """Forward the call."""
         return await self._znodes.get(path)
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Pass it on."""
+        """Forward the call."""
         return await self._znodes.get_many(paths)
 
     async def children(self, path: str) -> tuple[str, ...]:
-        """Pass it on."""
+        """Forward the call."""
         return await self._znodes.children(path)
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Pass it on, or die."""
+        """Forward the call, or kill the process."""
         is_last = self.commits == self.kill_at
         if is_last and not self.kill_after:
             self.die()
@@ -46,7 +46,7 @@ class KillingZnodes:
 
 
 class RacingZnodes(KillingZnodes):
-    """Lets other tasks go first before some of the calls, as a network would."""
+    """Yields to other tasks before some calls, as a network would."""
 
     def __init__(self, znodes: Znodes, rng: random.Random) -> None:
         super().__init__(znodes)
@@ -54,17 +54,17 @@ class RacingZnodes(KillingZnodes):
         self.refused = 0
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Wait, perhaps; read all at one moment."""
+        """Yield at random, then read all paths at one moment."""
         await self._wait()
         return await super().get_many(paths)
 
     async def children(self, path: str) -> tuple[str, ...]:
-        """Wait, perhaps; read."""
+        """Yield at random, then read."""
         await self._wait()
         return await super().children(path)
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Wait, perhaps; carry out."""
+        """Yield at random, then commit."""
         await self._wait()
         await super().commit(operations)
 

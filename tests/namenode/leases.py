@@ -1,8 +1,8 @@
-"""Leases, step by step, at a real NameNode and at ours: `leases.txt` has the steps and what a real one answers.
+"""Lease steps at a real NameNode and at ours; `leases.txt` has the steps and a real NameNode's answers.
 
 python -m tests.namenode.leases [--hadoop 3.4.1] [--record]
 
-The real one is Hadoop's mini cluster with three DataNodes (LeaseOracle.java): there the limits can be set to a second.
+The real one is Hadoop's mini cluster with three DataNodes (LeaseOracle.java), where the limits can be set to a second.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from tests.namenode.fixture import HOST, Fixture, outcome_of
 HERE: Final = Path(__file__).parent
 SCRIPT: Final = HERE / "leases.txt"
 ANY: Final = "*"
-"""In place of an answer: one time this, one time that, also at a real NameNode."""
+"""An answer that varies between runs, even at a real NameNode."""
 
 SOFT_S, HARD_S = 61.0, 1201.0
 BEGUN: Final = 300_000
@@ -39,7 +39,7 @@ _TICKS: Final = 5
 
 @dataclass(frozen=True)
 class Step:
-    """A call, and what a real NameNode answers."""
+    """A call, and a real NameNode's answer to it."""
 
     row: str
     call: str
@@ -61,14 +61,14 @@ def script() -> list[Step]:
 
 @dataclass
 class Spelling:
-    """Spells ids, stamps and times as any two clusters would: by their order in a row."""
+    """Replaces block ids, stamps and times by their order in a row, so that two clusters' answers compare equal."""
 
     row: str = ""
     blocks: dict[str, str] = field(default_factory=dict)
     stamps: dict[str, list[str]] = field(default_factory=dict)
 
     def of(self, step: Step, answer: str) -> str:
-        """Return an answer to a step, spelled so."""
+        """Return a step's answer in that spelling."""
         if step.row != self.row:
             self.row, self.blocks, self.stamps = step.row, {}, {}
         answer = re.sub(r"BP-[-.\d]+:", "", answer)
@@ -87,7 +87,7 @@ class Spelling:
 
 
 class Light:
-    """Carries the steps out at a NameNode and DataNode of this process."""
+    """Runs the steps at a NameNode and a DataNode in this process."""
 
     def __init__(self, fixture: Fixture) -> None:
         self._fixture = fixture
@@ -97,7 +97,7 @@ class Light:
         self._flushed: set[int] = set()
 
     async def answer(self, call: str) -> str:
-        """Carry out one step."""
+        """Run one step; return its answer."""
         name, *words = call.split()
         answer = await outcome_of(getattr(self, f"_{name}")(*words))
         return {"None": "ok", "True": "true", "False": "false"}.get(answer, answer).partition("\n")[0]
@@ -143,7 +143,7 @@ class Light:
         return await self._fixture.namenode.rename(self._fixture.root, source, destination)
 
     async def _delete(self, path: str) -> bool:
-        """Delete, and reclaim: until then a holder's message counts what was open below (docs/light-cluster.md)."""
+        """Delete and reclaim: until then, messages count files that were open below (docs/light-cluster.md)."""
         deleted = await self._fixture.namenode.delete(self._fixture.root, path, recursive=True)
         await self._fixture.namenode.reclaim()
         return deleted
@@ -175,7 +175,7 @@ class Light:
         await self._streams[name][1].write(bytes(int(length)))
 
     async def _hflush(self, name: str) -> None:
-        """As DFSOutputStream: the NameNode hears of a block's first flush."""
+        """Flush as DFSOutputStream does: the first flush of each block calls the NameNode."""
         block = _writing(self._streams[name][1]).block
         if block not in self._flushed:
             self._flushed.add(block)
@@ -198,7 +198,7 @@ class Light:
             await self._fixture.namenode.check_leases()
 
     async def _fresh(self) -> None:
-        """Nothing: the limits were not changed."""
+        """Do nothing: the limits were not changed."""
 
     async def _safemode(self, on: str) -> None:
         self._fixture.namenode.safe_mode = on == "on"
@@ -229,7 +229,7 @@ class Light:
 
     async def _cut(self, path: str) -> None:
         upload = await self._fixture.abandoned(path, BEGUN)
-        await upload.close()  # as DataNodeHandler does when the body ends early
+        await upload.close()  # as DataNodeHandler closes it when the body ends early
 
     async def _stop(self, path: str) -> None:
         (await self._fixture.abandoned(path, BEGUN)).leave()
@@ -243,13 +243,13 @@ def _writing(upload: Upload) -> WritingReplica:
 
 
 async def answers_of_light(steps: list[Step], directory: Path, store: str = EMBEDDED) -> list[str]:
-    """Carry out all steps at ours."""
+    """Run all steps at a light cluster; return its answers."""
     light, spelling = Light(await Fixture.make(directory, await made(store))), Spelling()
     return [spelling.of(step, await light.answer(step.call)) for step in steps]
 
 
 def answers_of_real(steps: list[Step], hadoop: str, directory: Path) -> Iterator[str]:
-    """Carry out all steps at a real NameNode."""
+    """Run all steps at a real NameNode; yield its answers."""
     runtime = installed(hadoop)
     command = (runtime.java, "-Xmx512m", "-cp", runtime.classpath(directory), str(HERE / "LeaseOracle.java"))
     with (
@@ -276,7 +276,7 @@ def answers_of_real(steps: list[Step], hadoop: str, directory: Path) -> Iterator
 
 
 def drawn(number: int, seed: int) -> list[Step]:
-    """Draw steps on few files; after each that may begin a recovery, its end is waited for."""
+    """Draw random steps on a few files; each is followed by a wait for any recovery that it may have begun."""
     rng = random.Random(seed)
     paths, holders, names = ("/r/a", "/r/b", "/r/c"), ("A", "B"), ["-"]
     steps = [Step("0", "create /r/a A f", ""), Step("0", "addBlock /r/a A f - n0", "")]
@@ -317,7 +317,7 @@ def drawn(number: int, seed: int) -> list[Step]:
 
 
 def differences(steps: list[Step], answers: list[str], whose: str) -> list[str]:
-    """Return the steps that were answered otherwise than `leases.txt` says."""
+    """Return the steps whose answers differ from `leases.txt`."""
     return [
         f"{step.row}: {step.call}\n  leases.txt: {step.answer}\n  {whose}: {answer}"
         for step, answer in zip(steps, answers, strict=True)
@@ -326,7 +326,7 @@ def differences(steps: list[Step], answers: list[str], whose: str) -> list[str]:
 
 
 def record(steps: list[Step], answers: list[str]) -> None:
-    """Write what a real NameNode answers, but where it varies."""
+    """Write a real NameNode's answers to `leases.txt`, except where they vary."""
     lines: list[str] = []
     for before, step, answer in zip([None, *steps], steps, answers, strict=False):
         if before is None or before.row != step.row:

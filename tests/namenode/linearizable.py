@@ -1,7 +1,7 @@
-"""Whether what clients saw can have happened in one order, each call at a moment between its beginning and its end.
+"""A linearizability checker: whether one order explains a history, with each call between its begin and its end.
 
-Source: "Testing for linearizability" (Lowe, 2017), the just-in-time algorithm: calls are put into the order as late as
-possible, when one of them ends.
+Source: "Testing for linearizability" (Lowe, 2017), the just-in-time algorithm: a call enters the order as late as
+possible, when a call ends.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -12,12 +12,12 @@ State = TypeVar("State", bound=Hashable)
 Asked = TypeVar("Asked", bound=Hashable)
 
 UNKNOWN: Final = "unknown"
-"""The answer of a call of which it is not known whether it was carried out."""
+"""The answer of a call that may or may not have been carried out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call(Generic[Asked]):
-    """A call as its client saw it; one whose answer is UNKNOWN has no end: it may be carried out later."""
+    """A call as its client saw it. A call with the answer UNKNOWN has no end: it may still be carried out."""
 
     asked: Asked
     answer: object
@@ -31,18 +31,18 @@ def first_impossible(
     apply: Callable[[State, Asked], tuple[State, object]],
     changes_nothing: Callable[[Call[Asked]], bool],
 ) -> Call[Asked] | None:
-    """Return a call that no order explains, with those that ended before it; None if there is an order for all.
+    """Return the first call to end that no order explains; None if an order explains the whole history.
 
     Args:
         history: the calls.
-        state: what there was before them.
-        apply: what one call does to a state, and what it answers.
-        changes_nothing: whether a call that was answered as it was changes no state at all.
+        state: the state before the first call.
+        apply: returns the state after a call, and the call's answer.
+        changes_nothing: whether a call, by its answer, leaves every state unchanged.
     """
     moments = [(call.begin, 0, call) for call in history]
     moments += [(call.end, 1, call) for call in history if call.answer is not UNKNOWN]
     under_way: list[Call[Asked]] = []
-    possible = {(state, frozenset[Call[Asked]]())}  # states, with which of the calls under way are in them
+    possible = {(state, frozenset[Call[Asked]]())}  # states, each with the calls under way that it includes
     for _, is_end, call in sorted(moments, key=lambda moment: moment[:2]):
         if not is_end:
             under_way.append(call)
@@ -61,7 +61,7 @@ def _with(
     apply: Callable[[State, Asked], tuple[State, object]],
     changes_nothing: Callable[[Call[Asked]], bool],
 ) -> set[tuple[State, frozenset[Call[Asked]]]]:
-    """Return the states in which a call is that ends now."""
+    """Return the possible states that include the call that ends now."""
     found: set[tuple[State, frozenset[Call[Asked]]]] = set()
     seen, waiting = set(possible), list(possible)
     while waiting:
@@ -71,7 +71,7 @@ def _with(
             if other not in done:
                 then, answer = apply(state, other.asked)
                 if other.answer is UNKNOWN or answer == other.answer:
-                    if changes_nothing(other):  # now is as good as later
+                    if changes_nothing(other):  # applying it now is as good as later
                         done |= {other}
                     else:
                         changing.append((then, other))

@@ -1,4 +1,4 @@
-"""NameNodes and DataNodes on a ZooKeeper, served from a thread of the test's process."""
+"""NameNodes and DataNodes on a ZooKeeper, served from a thread of the test process."""
 
 import asyncio
 import tempfile
@@ -31,11 +31,11 @@ _T = TypeVar("_T")
 
 
 class ManyNameNodes:
-    """A namespace of its own in a ZooKeeper, for as long as the block lasts.
+    """A namespace of its own in a ZooKeeper, served while the block runs.
 
     Attributes:
-        namenodes: those that serve.
-        datanodes: the same.
+        namenodes: the running NameNodes.
+        datanodes: the running DataNodes.
     """
 
     def __init__(
@@ -64,15 +64,15 @@ class ManyNameNodes:
 
     @property
     def https(self) -> list[str]:
-        """Where the NameNodes' WebHDFS is."""
+        """The host:port of each NameNode's WebHDFS."""
         return [namenode.http for namenode in self.namenodes]
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Have it done on their loop."""
+        """Run a coroutine on the servers' event loop; return its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(HANG_S)
 
     def tick(self) -> None:
-        """Do now what is done each second."""
+        """Run the periodic work of all servers now."""
 
         async def tick_all() -> None:
             ticks = [running.tick for running in self.namenodes]
@@ -82,7 +82,7 @@ class ManyNameNodes:
         self.wait(tick_all())
 
     def end_session(self, namenode: RunningNameNode) -> None:
-        """Have ZooKeeper end a NameNode's session, as after too long a pause."""
+        """Expire a NameNode's ZooKeeper session, as after too long a pause."""
         session = namenode.znodes._zookeeper  # noqa: SLF001 - to end it
         assert isinstance(session, Session)
         self.wait(expire(self.place.zookeeper[0], session))
@@ -118,7 +118,7 @@ class ManyNameNodes:
 async def fixtures_on(
     servers: Sequence[str], directory: Path, *, number: int = 3, root: str = "", timeout_s: float = 6.0
 ) -> AsyncIterator[list[Fixture]]:
-    """Yield NameNodes without HTTP on a ZooKeeper, each with a session of its own, by turns with each server."""
+    """Yield NameNodes without HTTP, each with its own ZooKeeper session; the sessions take the servers in turn."""
     root = root or f"/many-{uuid.uuid4().hex[:12]}"
     async with AsyncExitStack() as stack:
         found: list[Fixture] = []

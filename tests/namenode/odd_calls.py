@@ -1,4 +1,4 @@
-"""Calls over RPC, right and odd ones, and what a server answers to them: for two servers that are compared."""
+"""Valid and invalid RPC calls, and the outcome of each, for comparing two servers."""
 
 import socket
 import uuid
@@ -33,7 +33,7 @@ INFO = encode_call(CLIENT_ID, 0, CLIENT, "getFileInfo", pb.GetFileInfoRequest(sr
 
 @dataclass(frozen=True)
 class Exchange:
-    """What a client sends, and the kind of what comes back if it is served."""
+    """The bytes that a client sends, and the response's message type if the call succeeds."""
 
     name: str
     sent: bytes
@@ -41,7 +41,7 @@ class Exchange:
 
 
 def lay_out(http: str, superuser: str, root: str) -> None:
-    """Make what the calls are about."""
+    """Create the files and directories that the calls name."""
     call(http, "PUT", f"{root}/open", "MKDIRS", superuser, permission="777")
     call(http, "PUT", f"{root}/closed/in", "MKDIRS", superuser)
     call(http, "PUT", f"{root}/closed", "SETPERMISSION", superuser, permission="700")
@@ -50,7 +50,7 @@ def lay_out(http: str, superuser: str, root: str) -> None:
 
 
 def exchanges(root: str) -> Iterator[Exchange]:
-    """Yield what a client sends."""
+    """Yield the exchanges."""
     f = f"{root}/open/f"
     xattr = {"x_attr": {"namespace": 0, "name": b"x", "value": b"1"}}
     for number, (method, request) in enumerate(
@@ -138,12 +138,12 @@ def exchanges(root: str) -> Iterator[Exchange]:
 
 
 def _call(protocol: str, method: str, request: Message, number: int = 0) -> bytes:
-    """Render a call; with a number that another one has had, HDFS would give that one's answer (RetryCache)."""
+    """Encode a call. HDFS answers a repeated call id from its RetryCache."""
     return encode_call(CLIENT_ID, number, protocol, method, request)
 
 
 def ask(rpc: str, exchange: Exchange) -> str:
-    """Send the bytes; return the first thing that comes back, without ids and times and what is not read of it."""
+    """Send the bytes; return the first response, without ids, times and fields that nncache does not read."""
     host, _, port = rpc.rpartition(":")
     splitter, raw = FrameSplitter(), b""
     with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection:
@@ -161,7 +161,7 @@ def ask(rpc: str, exchange: Exchange) -> str:
 def _comparable(reply: Reply, kind: type[Message]) -> str:
     match reply:
         case Refused(class_name=name) if ".InvalidProtocolBufferException" in name:
-            return name.partition("$")[0]  # which words it finds is protobuf's own business
+            return name.partition("$")[0]  # protobuf's own error text differs
         case Refused():
             return str(reply)
         case Succeeded(_, body):

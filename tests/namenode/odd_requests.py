@@ -191,7 +191,7 @@ BODIES = (
 
 
 class Odd(NamedTuple):
-    """A request."""
+    """One request, to be sent as it is."""
 
     method: str
     target: str
@@ -200,7 +200,7 @@ class Odd(NamedTuple):
 
 
 def odd_requests(directory: str) -> Iterator[Odd]:
-    """Yield requests."""
+    """Yield the requests, for a directory with the content that the module describes."""
     for method in METHODS:
         for path, operation, user in product(PATHS, OPERATIONS[method], USERS[:2]):
             yield Odd(method, f"/webhdfs/v1{path}?op={operation}&{user}".replace("{d}", directory))

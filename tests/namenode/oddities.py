@@ -1,4 +1,4 @@
-"""The same odd requests at a real NameNode and at a light cluster.
+"""Send the same odd requests to a real NameNode and to a light cluster; compare the replies.
 
 python -m tests.namenode.oddities REAL_HTTP --sample 1000 --seed 1
 """
@@ -16,11 +16,11 @@ SUPERUSER = "root"
 _ADDRESSES = re.compile(rb"127\.0\.0\.1:\d+|BP-[^\"]+|\"blockId\":\d+")
 _OTHERS = re.compile(
     rb'(?<=^\{"SnapshottableDirectoryList":).*'
-)  # null, [] or more: as other tests leave the namespace
+)  # null, [] or longer, depending on the directories of other tests
 
 
 def prepare(address: str, directory: str, superuser: str) -> None:
-    """Make the directory that the requests are about."""
+    """Create the directory that the requests name."""
     call(address, "DELETE", directory, "DELETE", superuser, recursive="true")
     call(address, "PUT", directory, "MKDIRS", superuser, permission="777")
     call(address, "PUT", f"{directory}/f", "CREATE", "alice", b"12345")
@@ -30,7 +30,7 @@ def prepare(address: str, directory: str, superuser: str) -> None:
 
 
 def shown(reply: Reply) -> tuple[int, str, bytes, bytes]:
-    """Return what is compared: status, kind of content, where it leads, and the body."""
+    """Return the parts of a reply to compare: status, media type, Location and body."""
     status, body = comparable(reply)
     kind = reply.headers.get("Content-Type", "").partition(";")[0]
     if kind == "text/html" or status == 500 or (status == 404 and kind != "application/json"):
@@ -45,7 +45,7 @@ def shown(reply: Reply) -> tuple[int, str, bytes, bytes]:
 
 
 def compare(real: str, light: str, superuser: str, requests: list[Odd], directory: str) -> list[str]:
-    """Send the requests to both; each finds the directory as it was made."""
+    """Send the requests to both, restoring the directory after each write that succeeds; return the differences."""
     differences: list[str] = []
     for address in (real, light):
         prepare(address, directory, superuser)
@@ -63,13 +63,13 @@ def compare(real: str, light: str, superuser: str, requests: list[Odd], director
 
 
 def drawn(directory: str, number: int, seed: int) -> list[Odd]:
-    """Draw some of the requests."""
+    """Draw a random sample of the requests."""
     every = list(odd_requests(directory))
     return random.Random(seed).sample(every, min(number, len(every)))
 
 
 def main(arguments: list[str]) -> int:
-    """Compare with a cluster that runs already."""
+    """Compare a running cluster with a light one."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("real", help="host:port of the real NameNode's WebHDFS")
     parser.add_argument("--sample", type=int, default=1000)

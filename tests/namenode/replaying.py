@@ -1,4 +1,4 @@
-"""What there must be by all that a feed has said, for one that was followed from its beginning."""
+"""The namespace as an event feed describes it, for a feed followed from its first event."""
 
 from collections.abc import Iterable
 
@@ -6,14 +6,14 @@ from nncache.hadoop.events import Append, Close, Create, Event, MetadataUpdate, 
 from nncache.hadoop.filestatus import FileType
 
 UNKNOWN = -1
-"""A length that no event says: of an open file, and of the target of a concat."""
+"""A length that no event carries: of an open file, and of the target of a CONCAT."""
 
 Paths = dict[str, int | None]
-"""The length of each file by its path; None of a directory."""
+"""The length of each file by its path; None for a directory."""
 
 
 def replayed(events: Iterable[Event]) -> Paths:
-    """Follow the events from an empty namespace on."""
+    """Apply the events to an empty namespace; return its paths."""
     paths: Paths = {}
     for event in events:
         match event:
@@ -39,7 +39,7 @@ def replayed(events: Iterable[Event]) -> Paths:
 
 
 def disagreements(by_events: Paths, by_tree: Paths) -> list[str]:
-    """Say in what a tree is other than the events have it."""
+    """Return each difference between the tree by the events and the tree in the store."""
     return [
         f"{path}: {by_events.get(path, 'nothing')} by the feed, {by_tree.get(path, 'nothing')} in the tree"
         for path in sorted(by_events.keys() | by_tree.keys())
@@ -49,5 +49,5 @@ def disagreements(by_events: Paths, by_tree: Paths) -> list[str]:
 
 
 def _take(paths: Paths, top: str) -> Paths:
-    """Take a path and all below it away, and return that."""
+    """Remove a path and all below it; return the removed paths."""
     return {path: paths.pop(path) for path in list(paths) if path == top or path.startswith(f"{top}/")}

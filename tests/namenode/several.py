@@ -1,4 +1,4 @@
-"""NameNodes and DataNodes on servers of ZooKeeper in this process, over HTTP among each other, with a clock to move."""
+"""NameNodes and DataNodes on ZooKeeper servers in this process, connected over HTTP, with a clock to advance."""
 
 import contextlib
 import random
@@ -36,7 +36,7 @@ from tests.patience import HANG_S
 BLOCK = 64 * 1024
 DATA = bytes(range(256)) * 600  # two blocks and a part of a third
 DEAD_S = 630.0
-SOON_S = 6.0  # acknowledgements are not waited for any longer
+SOON_S = 6.0  # acknowledgements are awaited for less than this
 SILENT_S = 2.0
 PLACE = Place(zookeeper=("in this process",))
 QUEUES = (layout.WAIT_FOR_ACKS, layout.RECOVER, layout.TREES, layout.CLAIMS)
@@ -45,7 +45,7 @@ QUEUES_OF_DATANODES = (layout.REPLICATE, layout.DELETE, layout.BLOCK_REPORTS)
 
 @dataclass
 class Process:
-    """A NameNode or DataNode that runs."""
+    """A running NameNode or DataNode."""
 
     member: Member
     stack: AsyncExitStack
@@ -67,16 +67,16 @@ class DataNodeProcess(Process):
 
     @property
     def name(self) -> str:
-        """Its id."""
+        """The DataNode's id."""
         return self.running.datanode.name
 
     def file(self, block: Block) -> Path:
-        """Return where its replica of a block is."""
+        """Return the path of its finalized replica of a block."""
         return self.directory / "blocks" / "finalized" / f"{block.id}_{block.stamp}"
 
 
 class Several:
-    """A cluster; `namenodes` and `datanodes` are those that run."""
+    """A cluster; `namenodes` and `datanodes` are the running processes."""
 
     def __init__(self, directory: Path, seed: int = 1, losses: float = 0.0) -> None:
         self.clock = Clock()
@@ -110,7 +110,7 @@ class Several:
         return self.namenodes[-1]
 
     async def start_datanode(self, directory: str = "") -> DataNodeProcess:
-        """Start a DataNode, or start one again in its directory."""
+        """Start a DataNode; with `directory`, restart one on its data."""
         self._started += 1
         place = self._directory / (directory or f"dn{self._started}")
         member, znodes = await self._znodes(f"dn-{self._started}")
@@ -127,7 +127,7 @@ class Several:
         return self.datanodes[-1]
 
     async def look(self) -> None:
-        """Let all see who is there."""
+        """Run the periodic work, so that all processes discover each other."""
         for each in self.datanodes:
             await each.running.tick()
         for process in self.namenodes:
@@ -136,7 +136,7 @@ class Several:
             await each.running.tick()
 
     async def kill(self, process: NameNodeProcess | DataNodeProcess) -> None:
-        """End a process, of which nothing goes on; its session ends with it."""
+        """Kill a process, and end its session."""
         process.member.is_dead = True
         if isinstance(process, DataNodeProcess):
             self.datanodes.remove(process)
@@ -149,14 +149,14 @@ class Several:
         await self.ensemble.end(process.member.session_id)
 
     async def end(self) -> None:
-        """End all."""
+        """Kill all processes."""
         while self.namenodes or self.datanodes:
             await self.kill(self.namenodes[0] if self.namenodes else self.datanodes[0])
 
     # ---- time ----------------------------------------------------------------------------------------------------
 
     async def tick(self) -> None:
-        """Let all do what they do each second."""
+        """Run each process's periodic work once."""
         for process in self.namenodes:
             await process.running.tick()
         for each in self.datanodes:
@@ -164,13 +164,13 @@ class Several:
             await each.running.copy()
 
     async def settle(self, ticks: int = 12) -> None:
-        """Let all be done that is to be done; no DataNode dies of that."""
+        """Complete all outstanding work; no absent DataNode is declared dead meanwhile."""
         for _ in range(ticks):
             self.clock.advance(SOON_S)
             await self.tick()
 
     async def die(self) -> None:
-        """Let so much time pass that the DataNodes that are away are taken for dead."""
+        """Advance the clock until the absent DataNodes are declared dead."""
         await self.tick()
         self.clock.advance(DEAD_S + 1)
         await self.tick()
@@ -193,22 +193,22 @@ class Several:
         await upload.close()
 
     async def file(self, path: str) -> Inode:
-        """Return a file."""
+        """Return a file's inode."""
         namenode = self.namenodes[0].running.namenode
         return await namenode.blocks_of(namenode.caller(ROOT_USER), path)
 
     async def exists(self, path: str) -> bool:
-        """Tell whether there is a file."""
+        """Return whether a path exists."""
         namenode = self.namenodes[0].running.namenode
         return await namenode.traverse(namenode.caller(ROOT_USER), path) is not None
 
     async def replicas(self, path: str) -> list[Replicas]:
-        """Return where the blocks of a file are."""
+        """Return the replicas of each block of a file."""
         found = [await self._fs.resolver.replicas(block.id) for block in (await self.file(path)).blocks]
         return [replicas for replicas in found if replicas is not None]
 
     async def held(self, path: str) -> list[set[str]]:
-        """Return which DataNodes hold a good replica of each block, as is known and as is so."""
+        """Return the DataNodes with a good replica of each block, by the store; check that the disks agree."""
         file = await self.file(path)
         known = [
             set(each.good(block)) for each, block in zip(await self.replicas(path), file.blocks, strict=True)
@@ -220,20 +220,20 @@ class Several:
         return known
 
     async def opened(self, path: str) -> bytes:
-        """Read a file as a client does, through whichever DataNode it is sent to."""
+        """Read a file as a client does, from the DataNode of the redirect."""
         async with aiohttp.ClientSession(raise_for_status=True) as session:
             url = f"http://{self.namenodes[0].running.http}/webhdfs/v1{path}?op=OPEN&user.name={ROOT_USER}"
             async with session.get(url) as reply:
                 return await reply.read()
 
-    # ---- what must be so -----------------------------------------------------------------------------------------
+    # ---- invariants ----------------------------------------------------------------------------------------------
 
     @property
     def _fs(self) -> FileSystem:
-        return self.namenodes[0].running.namenode._fs  # noqa: SLF001 - to look
+        return self.namenodes[0].running.namenode._fs  # noqa: SLF001 - to read the store
 
     async def queued(self) -> list[str]:
-        """Return what the queues hold."""
+        """Return the items of all queues."""
         znodes = self.namenodes[0].running.znodes
         found = [f"{queue}/{name}" for queue in QUEUES for name in await znodes.children(queue)]
         for queue in QUEUES_OF_DATANODES:
@@ -242,7 +242,7 @@ class Several:
         return found
 
     async def wrong(self) -> list[str]:
-        """Return what does not fit together, in the store and on the disks, when nothing is left to be done."""
+        """Return each inconsistency in the store and on the disks; every item left in a queue is one."""
         found = [
             f"{each.kind.name} {each.about}"
             for each in (await fsck(self.namenodes[0].running.znodes, repair=False)).findings
@@ -260,7 +260,7 @@ class Several:
 async def several(
     directory: Path, *, namenodes: int = 1, datanodes: int = 3, seed: int = 1, losses: float = 0.0
 ) -> AsyncIterator[Several]:
-    """Yield a cluster that runs; the DataNodes' directories are dn1, dn2, ..."""
+    """Yield a running cluster; the DataNodes' directories are dn1, dn2, ..."""
     cluster = Several(directory, seed, losses)
     try:
         for _ in range(namenodes):
@@ -273,5 +273,5 @@ async def several(
 
 
 def names(datanodes: Sequence[DataNodeProcess]) -> set[str]:
-    """Return their ids."""
+    """Return the DataNodes' ids."""
     return {each.name for each in datanodes}

@@ -1,4 +1,4 @@
-"""The znodes of a directory: in a file there, or below a root of a ZooKeeper that a file there names."""
+"""The znodes of a test directory: in a file there, or below a ZooKeeper root that a file there names."""
 
 import asyncio
 import shutil
@@ -14,17 +14,17 @@ from tests.coordination.simulations import connected
 from tests.patience import HANG_S
 
 PLACE = "zookeeper"
-"""The file that names a server and a root."""
+"""The file that names a ZooKeeper server and a root."""
 
 
 def on_zookeeper(directory: Path, server: str) -> None:
-    """Have the znodes of a directory in a ZooKeeper, below a root of their own."""
+    """Keep a directory's znodes in a ZooKeeper, below a new root."""
     (directory / PLACE).write_text(f"{server} /stored-{uuid.uuid4().hex[:12]}")
 
 
 @asynccontextmanager
 async def znodes_in(directory: Path) -> AsyncIterator[Znodes]:
-    """Yield them."""
+    """Yield the znodes of a directory."""
     if not (directory / PLACE).exists():
         znodes = EmbeddedZnodes(directory / "znodes")
         try:
@@ -40,7 +40,7 @@ async def znodes_in(directory: Path) -> AsyncIterator[Znodes]:
 
 
 async def copy(base: Path, directory: Path) -> None:
-    """Copy a directory with its znodes; versions begin again."""
+    """Copy a directory with its znodes; all versions start again from 0."""
     await asyncio.to_thread(shutil.copytree, base, directory)
     if not (directory / PLACE).exists():
         return

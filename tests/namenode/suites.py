@@ -1,10 +1,10 @@
-"""The test suites of WebHDFS clients, and Hadoop's own shell, at a real NameNode and at a light cluster.
+"""Run the test suites of WebHDFS clients, and Hadoop's own shell, at a real NameNode and at a light cluster.
 
 python -m tests.namenode.suites [--hadoop 3.4.1] [--only NAME] [--served]
 
-Their repositories are cloned into build/suites, unless they are there, and what they import is installed beside them.
-Port 50070 must be free: two of them know no other. A test that passes at the real one and not at ours has to be
-in docs/light-cluster.md: its name, its class or its command, as code.
+The repositories are cloned into build/suites if they are missing, and their imports are installed next to them.
+Port 50070 must be free: two suites support no other port. A test that passes at the real NameNode and not at ours
+must be listed in docs/light-cluster.md, as code: its name, its class or its command.
 """
 
 import argparse
@@ -43,7 +43,7 @@ _TIMES: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d|\.Trash/\d+|\d{12,}|\(pid
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite for pytest, as its repository has it."""
+    """A pytest suite, at a commit of its repository."""
 
     repository: str
     commit: str
@@ -71,7 +71,7 @@ SUITES: Final = {
 
 
 def check_out(suite: Suite) -> Path:
-    """Return the suite's directory."""
+    """Check the suite out; return its directory."""
     directory = CHECKOUTS / suite.repository.replace("/", "+")
     git = ("git", "-C", str(directory))
     if not directory.exists():
@@ -82,18 +82,18 @@ def check_out(suite: Suite) -> Path:
 
 
 def install() -> None:
-    """Install what the suites import."""
+    """Install the packages that the suites import."""
     if not PACKAGES.exists():
         pip = (sys.executable, "-m", "pip", "install", "--quiet", "--target", str(PACKAGES))
         subprocess.run((*pip, *IMPORTED), check=True)
-    program = CHECKOUTS / "bin" / "htcluster"  # by which fsspec's suite starts a container
+    program = CHECKOUTS / "bin" / "htcluster"  # fsspec's suite starts its container with this program
     program.parent.mkdir(exist_ok=True)
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
 
 
 def run_suite(suite: Suite) -> Mapping[str, object]:
-    """Run a suite; return what passed, and what did not."""
+    """Run a suite; return whether each test passed."""
     directory = check_out(suite)
     with tempfile.TemporaryDirectory() as temporary:
         report = Path(temporary) / "report.xml"
@@ -124,7 +124,7 @@ def run_suite(suite: Suite) -> Mapping[str, object]:
 def run_shell(address: str, superuser: str) -> dict[str, str]:
     """Run the commands of shell.txt in one JVM (Shell.java), over webhdfs://.
 
-    Return what each command says, with its exit code; times, and the directory of this run, are left out.
+    Return each command's output with its exit code, without times and the names of this run's directories.
     """
     runtime = installed(DEFAULT_HADOOP_VERSION)
     with tempfile.TemporaryDirectory() as temporary:
@@ -148,7 +148,7 @@ def run_shell(address: str, superuser: str) -> dict[str, str]:
 
 
 def prepare(address: str, superuser: str) -> None:
-    """Make what the suites expect to find: homes, and /tmp for all."""
+    """Create the directories that the suites expect: homes, and a /tmp that all users may write."""
     for path, owner in (("/user/testuser", "testuser"), ("/tmp", superuser), ("/user/alice", "alice")):  # noqa: S108 - of HDFS
         call(address, "PUT", path, "MKDIRS", superuser)
         call(address, "PUT", path, "SETPERMISSION", superuser, permission="777")
@@ -156,7 +156,7 @@ def prepare(address: str, superuser: str) -> None:
 
 
 def run_all(address: str, superuser: str, only: str) -> dict[str, Mapping[str, object]]:
-    """Run the suites at one of the two; a test has passed if its value is that of the real one, and not False."""
+    """Run the suites at one side. A test has passed if its value is not False and equals the real side's value."""
     prepare(address, superuser)
     found = {name: run_suite(suite) for name, suite in SUITES.items() if only in ("", name)}
     if only in ("", "shell"):
@@ -166,21 +166,21 @@ def run_all(address: str, superuser: str, only: str) -> dict[str, Mapping[str, o
 
 @contextlib.contextmanager
 def real(hadoop: str) -> Iterator[tuple[str, str]]:
-    """Yield a real NameNode."""
+    """Yield the address and superuser of a real NameNode."""
     with Cluster.start(ClusterSpec(hadoop_version=hadoop, ports=Ports(namenode_http=PORT))) as cluster:
         yield cluster.namenodes[0].http, cluster.superuser
 
 
 @contextlib.contextmanager
 def light() -> Iterator[tuple[str, str]]:
-    """Yield ours."""
+    """Yield the address and superuser of a light cluster."""
     with LightCluster(port=PORT) as cluster:
         yield cluster.namenode_http, cluster.superuser
 
 
 @contextlib.contextmanager
 def served() -> Iterator[tuple[str, str]]:
-    """Yield three NameNodes on three servers of ZooKeeper, with three DataNodes; connections go to each by turns."""
+    """Yield a relay to three NameNodes on three ZooKeeper servers, with three DataNodes; it takes them in turn."""
     with (
         ZooKeeperEnsemble() as ensemble,
         NamespaceServer(ensemble.address, namenodes=3, datanodes=3) as namespace,
@@ -190,7 +190,7 @@ def served() -> Iterator[tuple[str, str]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the suites at both, and compare."""
+    """Run the suites at both, and compare the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hadoop", default=DEFAULT_HADOOP_VERSION)
     parser.add_argument("--only", default="", choices=("", *SUITES, "shell"))

@@ -1,6 +1,6 @@
-"""A light cluster and a real NameNode answer the same: random operations, trees, events, odd requests, RPC, JMX.
+"""A light cluster answers as a real NameNode: random operations, trees, events, odd requests, RPC and JMX.
 
-Longer: `python -m tests.namenode.differential` and `python -m tests.namenode.oddities`.
+Longer runs: `python -m tests.namenode.differential` and `python -m tests.namenode.oddities`.
 """
 
 import random
@@ -18,13 +18,13 @@ from tests.namenode import differential, odd_calls, oddities
 from tests.namenode.asking import call, comparable
 
 SPEAKS = "3.5.0"
-"""The release whose answers a light cluster gives."""
+"""The release whose answers a light cluster implements."""
 
 
 def test_random_operations_have_the_same_answers(cluster: Cluster) -> None:
-    """Those of the superuser and three others; what there is then is the same, with data, ACLs and quotas.
+    """The superuser and three other users send them; the resulting trees agree in data, ACLs and quotas.
 
-    So is what the edits say of it, event by event and byte for byte but for the times.
+    The edits agree event by event, and byte for byte except for times.
     """
     seed = random.randrange(10**9)
     with LightCluster(superuser=cluster.superuser) as light:
@@ -40,11 +40,11 @@ def test_random_operations_have_the_same_answers(cluster: Cluster) -> None:
     differences = [each for each in found.differences if HADOOP == SPEAKS or not each[0].isdigit()]
     assert differences == [], f"seed {seed}"
     assert found.operations == 300
-    assert found.events > 0, f"seed {seed}"  # how many of them succeed differs by seed
+    assert found.events > 0, f"seed {seed}"  # how many operations succeed depends on the seed
 
 
 def test_odd_requests_have_the_same_answers(cluster: Cluster) -> None:
-    """Status, kind, Location and body, apart from addresses; another release words some of them otherwise."""
+    """Status, media type, Location and body agree, except addresses; other releases word some of them differently."""
     seed = random.randrange(10**9)
     requests = oddities.drawn("/odd", 250, seed)
     with LightCluster(superuser=cluster.superuser) as light:
@@ -54,7 +54,7 @@ def test_odd_requests_have_the_same_answers(cluster: Cluster) -> None:
 
 
 def test_calls_over_rpc_have_the_same_answers(cluster: Cluster) -> None:
-    """What nncache asks, as a user who may not do all of it; what is not served; connections that begin oddly."""
+    """The calls of nncache, also without permission for a path; unsupported calls; connections with a bad preamble."""
     root = f"/calls-{random.randrange(10**9)}"
     with LightCluster(superuser=cluster.superuser) as light:
         for http in (cluster.namenodes[0].http, light.namenode_http):
@@ -86,9 +86,9 @@ def test_calls_over_rpc_have_the_same_answers(cluster: Cluster) -> None:
     ],
 )
 def test_jmx_has_the_same_shape(cluster: Cluster, query: str) -> None:
-    """The same beans and attributes, of the same types and spelled alike; headers and status, too.
+    """Beans, attributes, value types, number formats, headers and status agree.
 
-    Their order is the JVM's (Class.getMethods), and not that of each JVM.
+    The order of attributes is the JVM's (Class.getMethods), and differs between JVMs.
     """
     with LightCluster(superuser=cluster.superuser) as light:
         texts = []
@@ -103,7 +103,7 @@ def test_jmx_has_the_same_shape(cluster: Cluster, query: str) -> None:
 
 
 def _shape(text: str) -> list[str]:
-    """Return the lines, each value replaced by its kind."""
+    """Return the lines, with each value replaced by its type."""
     return [
         re.sub(r"-?[0-9][0-9.E+-]*", "NUMBER", re.sub(r' : "(?!Hadoop:|org\.).*"', ' : "TEXT"', line)).rstrip(
             ","
@@ -131,11 +131,11 @@ BY_INODE = (
     ("DELETE", "FILE", "DELETE"),
     ("GET", "FILE", "GETFILESTATUS"),
 )
-"""Calls by the numbers of a directory and of the file `f` in it."""
+"""Calls that name a directory, and the file `f` in it, by inode id."""
 
 
 def test_names_by_inode_have_the_same_answers(cluster: Cluster) -> None:
-    """Below /.reserved/.inodes: what is there, what is not, what is written and deleted by such a name."""
+    """Paths below /.reserved/.inodes: existing and missing inodes, reads, writes and deletions."""
     with LightCluster(superuser=cluster.superuser) as light:
         real, own = (
             _by_inode(http, cluster.superuser) for http in (cluster.namenodes[0].http, light.namenode_http)
@@ -157,14 +157,14 @@ def _by_inode(http: str, superuser: str) -> list[tuple[int, bytes]]:
         status, body = comparable(call(http, method, named, op, "alice", b"45"))
         for name, number in ids.items():
             body = body.replace(number.encode(), name.encode())
-        is_root = named.endswith(("16385", "/../x"))  # in which others make directories, too
+        is_root = named.endswith(("16385", "/../x"))  # other tests create directories there
         found.append((status, b"" if is_root else body.replace(top.encode(), b"TOP")))
     call(http, "DELETE", top, "DELETE", superuser, recursive="true")
     return found
 
 
 def test_hadoops_own_shell(cluster: Cluster) -> None:
-    """`hdfs dfs` over webhdfs://: makes, writes, appends, lists, moves, sets and reads, and moves to the trash."""
+    """`hdfs dfs` over webhdfs:// creates, writes, appends, lists, moves, sets, reads, and moves to the trash."""
     with LightCluster(superuser=cluster.superuser) as light:
         web = f"webhdfs://{light.namenode_http}"
         script = (

@@ -1,4 +1,4 @@
-"""A NameNode and DataNode that end before or after each transaction of each operation, and others that go on."""
+"""A NameNode and DataNode killed before or after each transaction of each operation, and their successors."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ HARD_S = 1201.0
 SMALL_BLOCK = 512
 PROCESSES = multiprocessing.get_context(
     "forkserver"
-)  # a process that has imported all forks those that are killed
+)  # the killed processes are forked from one that has imported everything
 PROCESSES.set_forkserver_preload([__name__])
 DATA = bytes(range(256)) * 5  # two blocks and a half
 
@@ -35,14 +35,14 @@ async def upload(fixture: Fixture, path: str, data: bytes) -> None:
 
 
 async def append(fixture: Fixture, path: str, data: bytes) -> None:
-    """Write more."""
+    """Append to a file."""
     writer = await fixture.datanode.append(fixture.root, path, HOST)
     await writer.write(data)
     await writer.close()
 
 
 async def go_on(fixture: Fixture, path: str, data: bytes) -> None:
-    """Write what a file lacks, as a client whose DataNode has died: it ends the lease, and looks how far it came."""
+    """Write the rest of a file as a client whose DataNode died: recover the lease, read the length, append the rest."""
     if await fixture.namenode.traverse(fixture.root, path) is None:
         await upload(fixture, path, data)
         return
@@ -52,14 +52,14 @@ async def go_on(fixture: Fixture, path: str, data: bytes) -> None:
 
 
 async def recover(fixture: Fixture) -> None:
-    """Have the DataNode recover a block that was left, and cut another one."""
+    """Make the DataNode recover an abandoned block, and truncate another one."""
     await fixture.namenode.recover_lease(fixture.root, "/left", B)
     await fixture.namenode.truncate(fixture.root, "/d/f", 100, B, HOST)
     await fixture.datanode.work()
 
 
 async def settle(fixture: Fixture) -> None:
-    """Let all limits pass, and do all that is to be done then."""
+    """Let all limits expire, and do all work that follows."""
     await fixture.namenode.check_leases()
     for _ in range(3):
         fixture.clock.advance(HARD_S)
@@ -70,7 +70,7 @@ async def settle(fixture: Fixture) -> None:
 
 
 async def set_up(fixture: Fixture) -> None:
-    """Make what the operations are about."""
+    """Create the files that the operations use."""
     nn, root = fixture.namenode, fixture.root
     for path in ("/kept", "/d/f", "/d/e/g", "/c/x", "/c/y"):
         await upload(fixture, path, DATA)
@@ -119,7 +119,7 @@ OPERATIONS: dict[str, Step] = {
 }
 
 ASKED_AGAIN = ("mkdirs", "add a block", "complete", "truncate at a block's end", "renew a lease")
-"""Calls whose clients ask again when an answer has not come."""
+"""Calls that clients retry when no answer arrives."""
 
 FOLLOWED: dict[str, tuple[str, Step]] = {
     "an upload that is repeated": ("upload", OPERATIONS["upload"]),
@@ -127,11 +127,11 @@ FOLLOWED: dict[str, tuple[str, Step]] = {
     "an upload over a file that is repeated": ("upload over a file", OPERATIONS["upload over a file"]),
     "an append that goes on": ("append", lambda fixture: go_on(fixture, "/d/f", DATA + DATA)),
 }
-"""Operations, and what their client does when it finds another DataNode."""
+"""Operations, and how their client continues at another DataNode."""
 
 
 async def contents(fixture: Fixture, path: str = "/") -> dict[str, object]:
-    """Return all that is there, with the data of files."""
+    """Return the whole tree, with the data of files."""
     found: dict[str, object] = {}
     statuses, _ = await fixture.namenode.listing(fixture.root, path)
     for status in statuses:
@@ -150,7 +150,7 @@ async def contents(fixture: Fixture, path: str = "/") -> dict[str, object]:
 
 
 async def quotas_are_right(fixture: Fixture) -> None:
-    """See that what is counted is what is there."""
+    """Check that the counted quota usage equals the content summary."""
     for path in ("/d", "/c", "/c/d"):
         node = await fixture.namenode.traverse(fixture.root, path)
         if node is not None and node.inode.quota is not None:
@@ -161,14 +161,14 @@ async def quotas_are_right(fixture: Fixture) -> None:
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a directory with a cluster that is set, and stopped."""
+    """Return a directory with a prepared, stopped cluster."""
     directory = tmp_path_factory.mktemp("base")
     make_base(directory)
     return directory
 
 
 def make_base(directory: Path) -> None:
-    """Set up what the operations are about."""
+    """Create the files that the operations use, in a cluster in `directory`."""
 
     async def make() -> None:
         async with prepared(directory) as (fixture, _):
@@ -179,7 +179,7 @@ def make_base(directory: Path) -> None:
 
 @contextlib.asynccontextmanager
 async def prepared(directory: Path, base: Path | None = None) -> AsyncIterator[tuple[Fixture, KillingZnodes]]:
-    """Yield a fixture, on znodes that can end it."""
+    """Yield a fixture on znodes that can kill the process."""
     if base is not None:
         await stores.copy(base, directory)
     async with stores.znodes_in(directory) as znodes:
@@ -193,7 +193,7 @@ async def prepared(directory: Path, base: Path | None = None) -> AsyncIterator[t
 
 
 def kill(directory: Path, base: Path, name: str, commit: int, *, kill_after: bool) -> None:
-    """Begin an operation in a process of its own, which is killed (SIGKILL) at that transaction."""
+    """Run an operation in a process of its own, which is killed (SIGKILL) at that transaction."""
     process = PROCESSES.Process(target=_be_killed, args=(directory, base, name, commit, kill_after))
     process.start()
     process.join(HANG_S)
@@ -211,13 +211,13 @@ def _be_killed(directory: Path, base: Path, name: str, commit: int, kill_after: 
 
 @contextlib.asynccontextmanager
 async def restarted(directory: Path) -> AsyncIterator[Fixture]:
-    """Yield another NameNode and DataNode on what is left."""
+    """Yield another NameNode and DataNode on the killed process's store."""
     async with stores.znodes_in(directory) as znodes:
         yield await Fixture.make(directory / "blocks", znodes)
 
 
 async def outcome(directory: Path, base: Path, step: Step | None) -> tuple[dict[str, object], int]:
-    """Return what there is after an operation that nothing disturbs, and its number of transactions."""
+    """Return the tree after an undisturbed operation, and the operation's number of transactions."""
     async with prepared(directory, base) as (fixture, killing):
         if step is not None:
             await step(fixture)
@@ -229,22 +229,22 @@ async def outcome(directory: Path, base: Path, step: Step | None) -> tuple[dict[
 
 @pytest.mark.parametrize("name", OPERATIONS)
 async def test_an_operation_is_done_or_not(name: str, base: Path, tmp_path: Path) -> None:
-    """After a crash at any transaction: the tree before it or after it, nothing orphaned, no data lost."""
+    """After a crash at any transaction, the tree is as before or after it; nothing is orphaned, no data is lost."""
     await kill_at_each_transaction(name, base=base, tmp_path=tmp_path)
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
 async def test_what_a_client_follows_up_is_done(name: str, base: Path, tmp_path: Path) -> None:
-    """After a crash at any transaction of an upload: its data are there once, nothing orphaned, nothing else lost."""
+    """After a crash at any transaction, an upload's data is there once; nothing is orphaned, nothing else is lost."""
     await kill_at_each_transaction(*FOLLOWED[name], base=base, tmp_path=tmp_path)
 
 
 async def kill_at_each_transaction(
     name: str, client: Step | None = None, *, base: Path, tmp_path: Path
 ) -> None:
-    """Kill a process before and after each transaction of an operation, and see what another finds.
+    """Kill a process before and after each transaction of an operation, and check the state that a restart finds.
 
-    Of an upload there may be a part: whole blocks, or what had arrived. If its client follows it up, there is all.
+    Of an upload, whole blocks or all received data may remain. If its client follows it up, the file is complete.
     """
     before, _ = await outcome(tmp_path / "before", base, None)
     after, number = await outcome(tmp_path / "after", base, OPERATIONS[name])
@@ -268,7 +268,7 @@ async def kill_at_each_transaction(
 
 
 def assert_is_between(found: dict[str, object], before: dict[str, object], after: dict[str, object]) -> None:
-    """See that each path is as before or as after, or holds a part of the data that were on their way."""
+    """Check that each path is as before or as after, or holds a prefix of the data in flight."""
     for path, value in found.items():
         if value in (before.get(path), after.get(path)) or not isinstance(value, bytes):
             continue
@@ -283,7 +283,7 @@ def assert_is_between(found: dict[str, object], before: dict[str, object], after
 
 
 async def asked_again(name: str, base: Path, directory: Path, *, is_killed: bool) -> tuple[str, list[str]]:
-    """Return an operation's answer, and what it leaves; killed after its transaction it is asked once more."""
+    """Return an operation's answer, and the files' state after it; with `is_killed`, of a retry after a crash."""
     if is_killed:
         kill(directory, base, name, 0, kill_after=True)
     else:
@@ -295,7 +295,7 @@ async def asked_again(name: str, base: Path, directory: Path, *, is_killed: bool
 
 @pytest.mark.parametrize("name", ASKED_AGAIN)
 async def test_a_call_that_is_asked_again_is_done_once(name: str, base: Path, tmp_path: Path) -> None:
-    """When its answer was lost with the process, the same is there, and the same is answered."""
+    """After a crash lost the answer, a retry returns the same answer and leaves the same state."""
     whole = await asked_again(name, base, tmp_path / "whole", is_killed=False)
     assert await asked_again(name, base, tmp_path / "again", is_killed=True) == whole
 
@@ -304,19 +304,19 @@ async def test_a_call_that_is_asked_again_is_done_once(name: str, base: Path, tm
 async def test_asking_again_without_a_mark_is_caught(
     name: str, is_same: bool, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A broken variant that cannot see by the last block that it has done this already."""
+    """A broken variant that does not compare the last block to detect a retry."""
     whole = await asked_again(name, base, tmp_path / "whole", is_killed=False)
     monkeypatch.setattr(blocks, "_is_same", lambda *_: is_same)
     assert await asked_again(name, base, tmp_path / "again", is_killed=True) != whole
 
 
 async def test_replicas_without_a_block_go(base: Path, tmp_path: Path) -> None:
-    """After a crash and the janitor's tick the DataNode's directory has the blocks of the namespace and no more."""
+    """After a crash and the janitor's tick, the DataNode's directory holds exactly the namespace's blocks."""
     kill(tmp_path / "cluster", base, "upload", 3, kill_after=False)
     async with restarted(tmp_path / "cluster") as fixture:
         await settle(fixture)
         await fixture.namenode.delete(fixture.root, "/d", recursive=True)
         await settle(fixture)
         _, blocks, _ = await fixture._reached(16385)  # noqa: SLF001 - the fixture's own walk
-        assert set(fixture.datanode._replicas.blocks()) == blocks  # noqa: SLF001 - what is on the disk
+        assert set(fixture.datanode._replicas.blocks()) == blocks  # noqa: SLF001 - the replicas on the disk
         assert fixture.root.user == ROOT_USER

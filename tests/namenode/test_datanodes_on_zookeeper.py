@@ -1,4 +1,4 @@
-"""NameNodes and DataNodes as processes on a real ZooKeeper: killed in the middle of everything, with nothing lost."""
+"""NameNodes and DataNodes as processes on a real ZooKeeper: kills under load lose nothing."""
 
 import contextlib
 import subprocess
@@ -29,7 +29,7 @@ class Node:
     directory: Path
 
     def files(self, below: str = "finalized") -> list[Path]:
-        """Return its replicas."""
+        """Return the files of its replicas."""
         return sorted((self.directory / "blocks" / below).glob("*[0-9]"))
 
 
@@ -44,7 +44,7 @@ class Processes:
     datanodes: list[Node]
 
     def start(self, directory: Path) -> Node:
-        """Start a DataNode, again perhaps."""
+        """Start a DataNode, or restart one on its directory."""
         program, printed = started("datanode", *self.at, "--directory", str(directory))
         self.programs.append(program)
         self.datanodes.append(Node(program, printed["datanode_http"], directory))
@@ -56,7 +56,7 @@ class Processes:
         self.datanodes.remove(node)
 
     def replicas(self) -> dict[str, int]:
-        """Return how many DataNodes that run have each block whole, as their disks say."""
+        """Return how many running DataNodes have each block finalized on disk."""
         found: dict[str, int] = {}
         for node in self.datanodes:
             for file in node.files():
@@ -64,14 +64,14 @@ class Processes:
         return found
 
     def audit(self) -> str:
-        """Return what fsck says at last."""
+        """Return the last line of fsck's output."""
         done = subprocess.run([NNCACHE, "fsck", *self.at], text=True, capture_output=True, check=False)
         return done.stdout.splitlines()[-1]
 
 
 @contextlib.contextmanager
 def processes(server: ZooKeeperServer, directory: Path, datanodes: int) -> Iterator[Processes]:
-    """Start them; DataNodes are dead after some seconds."""
+    """Start two NameNodes and some DataNodes; an absent DataNode is dead after DEAD_S."""
     at = ("--zookeeper", server.address, "--zookeeper-root", f"/{directory.name}")
     namenodes = [started("namenode", *at, "--datanode-dead-s", str(DEAD_S)) for _ in range(2)]
     cluster = Processes(
@@ -91,7 +91,7 @@ def processes(server: ZooKeeperServer, directory: Path, datanodes: int) -> Itera
 
 
 def upload(cluster: Processes, path: str, killed: list[Node]) -> None:
-    """Upload a file at three replicas; a DataNode of its chain is killed when half of it is sent."""
+    """Upload a file with three replicas; kill a DataNode of its pipeline when half of it is sent."""
     query = f"op=CREATE&replication=3&blocksize=1048576&overwrite=true&user.name={cluster.superuser}"
     first = requests.put(
         f"http://{cluster.https[0]}/webhdfs/v1{path}?{query}", allow_redirects=False, timeout=60
@@ -115,7 +115,7 @@ def upload(cluster: Processes, path: str, killed: list[Node]) -> None:
 def test_killed_datanodes_cost_no_upload_and_no_block(
     zookeeper_server: ZooKeeperServer, tmp_path: Path
 ) -> None:
-    """A chain's member, then the leading NameNode, then a DataNode with replicas: all is as wanted in the end."""
+    """A pipeline member, the leading NameNode and a DataNode with replicas are killed; in the end fsck is clean."""
     killed: list[Node] = []
     with processes(zookeeper_server, tmp_path, 4) as cluster:
         until(lambda: call(cluster.https[0], "PUT", "/d", "MKDIRS", cluster.superuser).status == 200)

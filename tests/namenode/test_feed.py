@@ -1,7 +1,7 @@
-"""The feed of edits: in the changes' own transactions, in order, bounded; what is purged is seen as with HDFS.
+"""The feed of edits is transactional, ordered and bounded; a reader detects purged edits as with HDFS.
 
-That its events are HDFS's own is held against a NameNode in test_beside_a_namenode.py, that no race and no crash parts
-them from what they say in test_races.py and test_crashes.py.
+test_beside_a_namenode.py compares its events with a real NameNode's; test_races.py and test_crashes.py show that
+no race and no crash separates edits from their changes.
 """
 
 from collections.abc import Sequence
@@ -31,31 +31,31 @@ async def fixture(request: pytest.FixtureRequest, tmp_path: Path) -> Fixture:
 
 
 async def change(fixture: Fixture, number: int) -> None:
-    """Make so many changes."""
+    """Make `number` changes."""
     for _ in range(number):
         await fixture.namenode.set_times(fixture.root, "/", 5, -1)
 
 
 async def last_txid(fixture: Fixture) -> int:
-    """Return the last transaction."""
+    """Return the id of the last transaction."""
     return await fixture.namenode.current_txid(fixture.root)
 
 
 class Recording(KillingZnodes):
-    """Remembers the transactions."""
+    """Records the committed transactions."""
 
     def __init__(self, znodes: EmbeddedZnodes) -> None:
         super().__init__(znodes)
         self.committed: list[Sequence[Operation]] = []
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Take it down."""
+        """Record the transaction, and forward it."""
         await super().commit(operations)
         self.committed.append(operations)
 
 
 async def test_a_change_and_its_edits_are_one_transaction(tmp_path: Path) -> None:
-    """One edit for each transaction that HDFS would write: of the directories above a file each has its own."""
+    """There is one edit for each transaction that HDFS would write: each parent directory created has its own."""
     znodes = Recording(EmbeddedZnodes())
     fixture = await Fixture.make(tmp_path, znodes)
     await fixture.file_system.ids.prepare()
@@ -72,7 +72,7 @@ async def test_a_change_and_its_edits_are_one_transaction(tmp_path: Path) -> Non
 
 
 async def test_what_changes_nothing_and_what_is_refused_says_nothing(fixture: Fixture) -> None:
-    """Nor does what no event of HDFS is about: quotas, policies, blocks, leases."""
+    """Nor do changes for which HDFS has no event: quotas, storage policies, blocks, leases."""
     namenode, root = fixture.namenode, fixture.root
     await namenode.mkdirs(root, "/d", new_file().modes)
     file = await fixture.create("/d/f", A)
@@ -90,7 +90,7 @@ async def test_what_changes_nothing_and_what_is_refused_says_nothing(fixture: Fi
 
 
 async def test_what_was_made_before_a_refusal_is_announced(fixture: Fixture) -> None:
-    """HDFS makes one directory after the other: those that a quota still allowed are there, and announced."""
+    """HDFS creates directories one by one: those that the quota still allowed remain, and have events."""
     await fixture.namenode.mkdirs(fixture.root, "/q", new_file().modes)
     await fixture.namenode.set_quota(fixture.root, "/q", 2, -1)
     with pytest.raises(Refusal):
@@ -99,7 +99,7 @@ async def test_what_was_made_before_a_refusal_is_announced(fixture: Fixture) -> 
 
 
 async def test_an_event_names_where_a_file_is_now(fixture: Fixture) -> None:
-    """A file that was renamed while it was open is closed by its new path."""
+    """A file renamed while open is closed under its new path."""
     file = await fixture.create("/f", A)
     await fixture.namenode.rename(fixture.root, "/f", "/g")
     await fixture.namenode.complete("/f", A, None, file.id)
@@ -109,7 +109,7 @@ async def test_an_event_names_where_a_file_is_now(fixture: Fixture) -> None:
 
 
 async def test_no_transaction_is_missing_over_segments(fixture: Fixture) -> None:
-    """Page after page, whatever was begun in between."""
+    """Reading page after page across segment boundaries returns every transaction."""
     for _ in range(20):
         await change(fixture, 3)
         await fixture.namenode.keep_edits()
@@ -120,7 +120,7 @@ async def test_no_transaction_is_missing_over_segments(fixture: Fixture) -> None
 
 
 async def test_a_page_is_bounded(fixture: Fixture) -> None:
-    """By dfs.namenode.inotify.max.events.per.rpc; the next one goes on."""
+    """dfs.namenode.inotify.max.events.per.rpc bounds a page; the next page continues after it."""
     await change(fixture, MAX_EVENTS + 5)
     page = await fixture.namenode.edits(fixture.root, 2)
     assert (page.first_txid, page.last_txid, page.sync_txid) == (2, MAX_EVENTS + 1, MAX_EVENTS + 6)
@@ -128,7 +128,7 @@ async def test_a_page_is_bounded(fixture: Fixture) -> None:
 
 
 async def test_old_edits_go_and_a_reader_sees_the_gap(fixture: Fixture) -> None:
-    """The page begins later than asked for, as with HDFS; who has read so far misses nothing."""
+    """The page begins later than requested, as with HDFS; a reader that was up to date misses nothing."""
     feed = Feed(fixture.znodes, EditsLimits(segment=5, kept=12))
     cursor = EditsCursor(1, synced_txid=1)
     for _ in range(12):
@@ -151,7 +151,7 @@ async def test_old_edits_go_and_a_reader_sees_the_gap(fixture: Fixture) -> None:
 
 
 async def test_another_reader_finds_its_way(fixture: Fixture) -> None:
-    """One that begins when the first segments are long gone."""
+    """A reader that starts after the first segments were purged returns the same pages."""
     feed = Feed(fixture.znodes, EditsLimits(segment=5, kept=12))
     for _ in range(12):
         await change(fixture, 6)
@@ -162,33 +162,33 @@ async def test_another_reader_finds_its_way(fixture: Fixture) -> None:
 
 
 class KilledError(BaseException):
-    """Nothing goes on. Not an Exception: nothing on the way takes it for an error of its own."""
+    """The process has been killed. Not an Exception, so that no handler on the way catches it."""
 
 
 class Ending(KillingZnodes):
-    """Ends what runs on it, and leaves the process alone."""
+    """Raises in place of killing the process."""
 
     def die(self) -> None:
-        """Raise."""
+        """Raise KilledError."""
         raise KilledError
 
 
 class LateReads(KillingZnodes):
-    """Lets the janitor go first between the two reads of a page."""
+    """Runs the janitor between the two reads of a page."""
 
     def __init__(self, znodes: EmbeddedZnodes, janitor: Feed) -> None:
         super().__init__(znodes)
         self._janitor = janitor
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Drop what is old, then read, if these are edits."""
+        """Purge old edits before a read of edits."""
         if "/e-" in paths[0]:
             await self._janitor.keep()
         return await super().get_many(paths)
 
 
 async def test_a_page_that_is_purged_meanwhile_begins_later(tmp_path: Path) -> None:
-    """No part of what goes while it is read is taken for all there was."""
+    """A page whose beginning is purged while it is read does not claim to begin with transaction 1."""
     znodes = EmbeddedZnodes()
     fixture = await Fixture.make(tmp_path, znodes)
     janitor = Feed(znodes, EditsLimits(segment=5, kept=3))
@@ -202,7 +202,7 @@ async def test_a_page_that_is_purged_meanwhile_begins_later(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("kill_after", [False, True])
 async def test_what_a_crash_leaves_of_old_edits_goes_later(tmp_path: Path, *, kill_after: bool) -> None:
-    """Readers see the gap from the first transaction on, and the next janitor takes away what is left."""
+    """Readers see the gap from the first transaction on, and the next janitor deletes the rest."""
     limits = EditsLimits(segment=5, kept=3)
     for kill_at in range(100):
         znodes = Ending(EmbeddedZnodes())
@@ -231,7 +231,7 @@ async def test_what_a_crash_leaves_of_old_edits_goes_later(tmp_path: Path, *, ki
 
 
 async def test_the_feed_is_kept_for_the_next_start(tmp_path: Path) -> None:
-    """Its transactions go on where they were, of the same namespace."""
+    """Transaction ids continue after a restart, in the same namespace."""
     first = EmbeddedZnodes(tmp_path / "znodes")
     fixture = await Fixture.make(tmp_path / "blocks", first)
     await change(fixture, 9)

@@ -1,4 +1,4 @@
-"""What does not fit together is found, also while others change it; what is repaired leaves nothing to find."""
+"""fsck finds each inconsistency, also under concurrent writes, and finds nothing after a repair."""
 
 import asyncio
 import random
@@ -21,7 +21,7 @@ from tests.namenode.killed_znodes import RacingZnodes
 from tests.namenode.test_races import work
 
 BLOCK = 1_999_999_999
-"""The id of a block that no file has."""
+"""A block id that belongs to no file."""
 
 
 @pytest.fixture
@@ -43,14 +43,14 @@ async def fixture(tmp_path: Path) -> Fixture:
 
 
 async def inode(fixture: Fixture, path: str) -> Inode:
-    """Return what is there."""
+    """Return the inode at a path."""
     (chain,) = await fixture.file_system.resolver.chains([path])
     assert chain.last is not None
     return chain.last.inode
 
 
 async def broken(fixture: Fixture, kind: Kind) -> Sequence[Operation]:
-    """Return what makes something wrong, one of a kind."""
+    """Return the operations that create one inconsistency of a kind."""
     directory, file, other, opened = [await inode(fixture, path) for path in ("/d", "/d/f", "/d/g", "/o")]
     block = file.blocks[0].id
     gone = Inode(id=99999, parent=0, name="x", is_directory=False, owner="", group="", mode=0o644)
@@ -99,7 +99,7 @@ REPAIRED = {
 
 
 async def test_what_is_in_order_has_no_findings(fixture: Fixture) -> None:
-    """Files, directories, leases, an order to recover."""
+    """A consistent namespace with files, directories, leases and a recovery order."""
     found = await fsck(fixture.znodes, repair=True)
     assert found.findings == ()
     assert (found.inodes, found.blocks) == (5, 3)
@@ -107,7 +107,7 @@ async def test_what_is_in_order_has_no_findings(fixture: Fixture) -> None:
 
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.name)
 async def test_what_is_wrong_is_found_and_repaired(kind: Kind, fixture: Fixture) -> None:
-    """Once, under its kind; what is not repaired is left as it was."""
+    """Each is found under its kind only; an inconsistency that has no repair stays as it was."""
     await fixture.znodes.commit(await broken(fixture, kind))
     found = await fsck(fixture.znodes, repair=False)
     assert {finding.kind for finding in found.findings} == {kind}
@@ -123,7 +123,7 @@ async def test_what_is_wrong_is_found_and_repaired(kind: Kind, fixture: Fixture)
 
 
 async def test_a_copy_that_nothing_waits_for_is_withdrawn(fixture: Fixture) -> None:
-    """Such an order would make a replica that none looks at."""
+    """That order would create a replica that no transaction reads."""
     block = (await inode(fixture, "/d/f")).blocks[0].id
     await fixture.znodes.commit(
         [
@@ -139,7 +139,7 @@ async def test_a_copy_that_nothing_waits_for_is_withdrawn(fixture: Fixture) -> N
 
 
 async def test_a_corrupt_znode_costs_no_other(fixture: Fixture) -> None:
-    """It is named and kept, and so is what it may be about: nothing is deleted because of it."""
+    """The audit reports it and keeps it, and all that it may refer to: while it exists, nothing is repaired."""
     directory, file = [await inode(fixture, path) for path in ("/d", "/d/f")]
     await fixture.znodes.commit(await broken(fixture, Kind.STRAY_LEASE))
     corrupt = {
@@ -163,7 +163,7 @@ async def test_a_corrupt_znode_costs_no_other(fixture: Fixture) -> None:
 async def test_the_work_of_each_second_goes_on_beside_a_corrupt_znode(
     fixture: Fixture, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Of a NameNode and of a DataNode; it is named once."""
+    """In NameNode and DataNode; the log names the znode once."""
     odd = [f"{layout.TREES}/0dd", f"{layout.RECOVER}/0dd", f"{layout.deletions('dn1')}/0dd"]
     await fixture.znodes.commit([Create(path, b"{") for path in odd])
     block = (await inode(fixture, "/d/f")).blocks[0]
@@ -178,7 +178,7 @@ async def test_the_work_of_each_second_goes_on_beside_a_corrupt_znode(
 
 
 async def test_a_datanode_with_a_corrupt_record_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
-    """The others are used."""
+    """The other DataNodes are used."""
     znodes = EmbeddedZnodes()
     await znodes.commit([Create(layout.HEALTH, b"")])
     for name, record in (("dn1", b"{"), ("dn2", b'{"http": "host:1"}')):
@@ -191,7 +191,7 @@ async def test_a_datanode_with_a_corrupt_record_is_left_out(caplog: pytest.LogCa
 
 
 async def test_directories_below_each_other_are_lost(fixture: Fixture) -> None:
-    """A circle that nothing leads to."""
+    """A cycle of directories, unreachable from the root, is reported and not repaired."""
     circle = [
         Inode(id=number, parent=above, name="x", is_directory=True, owner="", group="", mode=0o755)
         for number, above in ((99_998, 99_999), (99_999, 99_998))
@@ -210,7 +210,7 @@ async def test_directories_below_each_other_are_lost(fixture: Fixture) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_what_is_on_its_way_is_no_finding(seed: int, tmp_path: Path) -> None:
-    """While clients race, an audit finds nothing, and what it would repair is refused or right."""
+    """While clients race, repairs are refused or correct, and the audit afterwards finds nothing."""
     rng = random.Random(seed)
     znodes = RacingZnodes(EmbeddedZnodes(), rng)
     fixtures = [await Fixture.make(tmp_path / f"{number}", znodes) for number in range(2)]
@@ -227,14 +227,14 @@ async def test_what_is_on_its_way_is_no_finding(seed: int, tmp_path: Path) -> No
 
 
 async def test_a_repair_that_comes_too_late_is_refused(fixture: Fixture) -> None:
-    """What has changed since it was found is left alone."""
+    """An inode that changed after the finding is left alone."""
     await fixture.znodes.commit(await broken(fixture, Kind.UNLEASED))
 
     class Late(RacingZnodes):
-        """Znodes in which the file is changed just before it is repaired."""
+        """Znodes in which the file changes just before its repair."""
 
         async def commit(self, operations: Sequence[Operation]) -> None:
-            """Change it first."""
+            """Change the file, then commit the repair."""
             opened = await inode(fixture, "/o")
             await fixture.znodes.commit([SetData(layout.inode(opened.id), encode(opened))])
             await super().commit(operations)

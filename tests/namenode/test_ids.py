@@ -1,4 +1,4 @@
-"""Ids of inodes and blocks: none is given twice."""
+"""Inode and block ids are unique."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ from nncache.namenode.node.filesystem import IDS_AT_ONCE, IDS_OF_ONE_OPERATION, 
 
 
 async def test_no_id_is_given_twice() -> None:
-    """By several NameNodes, each with operations that run beside each other and have seen that there are enough."""
+    """Several NameNodes take ids, each with concurrent operations that all found enough ids in reserve."""
     znodes = EmbeddedZnodes()
     await znodes.commit([Create(layout.IDS, b"1")])
     several = [Ids(znodes), Ids(znodes)]
@@ -24,7 +24,7 @@ async def test_no_id_is_given_twice() -> None:
 
 
 async def test_what_was_not_taken_from_the_store_is_not_given() -> None:
-    """The operation is decided again with more."""
+    """Without ids in reserve, take() raises; the operation is decided again after another prepare()."""
     znodes = EmbeddedZnodes()
     await znodes.commit([Create(layout.IDS, b"1")])
     ids = Ids(znodes)

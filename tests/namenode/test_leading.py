@@ -1,4 +1,4 @@
-"""What one NameNode does for all: leases and reclaiming, by the one that leads, whatever the clocks say."""
+"""Work that one NameNode does for all, leases and reclaiming, is the leader's, whatever the clocks show."""
 
 import time
 from collections.abc import Awaitable, Sequence
@@ -33,7 +33,7 @@ SOFT_S = 61.0
 
 
 class SteppingClock(Clock):
-    """A clock whose wall time may be set, as a time service does; the other time is not concerned."""
+    """A clock whose wall time can be set, as NTP does; its monotonic time is unaffected."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class SteppingClock(Clock):
 
 
 class One:
-    """A NameNode with its session and its clock."""
+    """A NameNode with a session and a clock of its own."""
 
     def __init__(self, server: FakeZooKeeper, name: str) -> None:
         self.session: FakeSession = server.session()
@@ -59,17 +59,17 @@ class One:
         self.root = self.namenode.caller(ROOT_USER)
 
     async def create(self, path: str, holder: str) -> None:
-        """Make a file, and leave it open."""
+        """Create a file and leave it open."""
         await self.namenode.create(self.root, path, new_file(), holder, HOST)
 
     async def is_closed(self, path: str) -> bool:
-        """Tell whether a file is closed."""
+        """Return whether a file is closed."""
         return await self.namenode.is_file_closed(self.root, path)
 
 
 @pytest.fixture
 async def pair() -> tuple[One, One]:
-    """Return two NameNodes; the first leads, and its wall clock is ten minutes ahead."""
+    """Return two NameNodes; the first leads, and its clock is ten minutes ahead."""
     server = FakeZooKeeper(time.monotonic)
     first, second = One(server, "first"), One(server, "second")
     for one in (first, second):
@@ -82,7 +82,7 @@ async def pair() -> tuple[One, One]:
 
 
 async def test_the_leader_ends_a_lease_by_its_own_clock(pair: tuple[One, One]) -> None:
-    """Not before it has seen the limit pass, and no other NameNode does."""
+    """The leader ends it only after the limit has passed on its own clock; no other NameNode ends it."""
     first, second = pair
     await second.create("/f", A)
     for one in pair:
@@ -98,7 +98,7 @@ async def test_the_leader_ends_a_lease_by_its_own_clock(pair: tuple[One, One]) -
 
 
 async def test_a_new_leader_begins_to_count_with_what_it_has_observed(pair: tuple[One, One]) -> None:
-    """A renewal through any NameNode counts for all; the session of the first ends, and the second goes on."""
+    """A renewal through any NameNode counts for all; after the first one's session ends, the second one takes over."""
     first, second = pair
     await first.create("/f", A)
     for one in pair:
@@ -116,7 +116,7 @@ async def test_a_new_leader_begins_to_count_with_what_it_has_observed(pair: tupl
 
 
 async def test_a_wall_clock_that_steps_back_moves_no_limit(pair: tuple[One, One]) -> None:
-    """Leases end at the monitor's first tick behind their limit, none earlier; the time of an election grows."""
+    """A lease ends at the monitor's first tick after its limit, none earlier; election times increase."""
     first, second = pair
     await first.create("/f", A)
     since = (await first.namenode.standing()).since_ms
@@ -142,18 +142,18 @@ async def test_a_wall_clock_that_steps_back_moves_no_limit(pair: tuple[One, One]
 
 
 def test_leases_that_have_ended_are_forgotten() -> None:
-    """A DataNode notes each upload's lease, and never looks at all; one that still may matter is kept."""
+    """A DataNode records each upload's lease, and never checks all of them; a lease that may still matter is kept."""
     clock = LeaseClock(LeaseLimits(hard_s=100.0))
     clock.see("held", 0, 150.0)
     for number in range(REMEMBERED - 1):
         clock.see(f"upload {number}", 0, 0.0)
     clock.see("upload", 0, 250.0)
-    assert len(clock._seen) == 2  # noqa: SLF001 - what it costs
+    assert len(clock._seen) == 2  # noqa: SLF001 - the memory that it uses
     assert clock.see("held", 0, 260.0) == 110.0
 
 
 async def test_every_namenode_knows_whose_soft_limit_is_over(pair: tuple[One, One]) -> None:
-    """It observes the leases, too: another writer takes over through any, a minute after the last renewal."""
+    """Each one observes the leases: another writer takes over through any of them, a minute after the last renewal."""
     first, second = pair
     await first.create("/f", A)
     await second.namenode.work()
@@ -166,7 +166,7 @@ async def test_every_namenode_knows_whose_soft_limit_is_over(pair: tuple[One, On
 
 
 async def test_a_leader_that_was_deposed_does_nothing(pair: tuple[One, One]) -> None:
-    """Its tick is refused, and what it would have done is done by the next one."""
+    """Its tick is refused, and the next leader does the work."""
     first, second = pair
     first.session.close()
     await second.namenode.work()
@@ -185,10 +185,10 @@ async def test_a_leader_that_was_deposed_does_nothing(pair: tuple[One, One]) -> 
 async def test_one_that_was_elected_without_knowing_it_leads(
     pair: tuple[One, One], monkeypatch: pytest.MonkeyPatch, *, has_led: bool
 ) -> None:
-    """Whether the election was carried out could not be found out; also where it had led in a session before."""
+    """The outcome of its election is unknown; this also holds for the leader of an earlier session."""
     first, second = pair
     elected, other = (first, second) if has_led else (second, first)
-    server = first.session._server  # noqa: SLF001 - both are with it
+    server = first.session._server  # noqa: SLF001 - both sessions are with this server
     server.expire(first.session)
     commit = elected.store.commit
 
@@ -216,7 +216,7 @@ async def test_one_that_was_elected_without_knowing_it_leads(
 async def test_names_are_read_again_if_the_directory_has_changed(
     pair: tuple[One, One], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pages of one listing share them otherwise: a large directory has as many names as pages times a thousand."""
+    """Otherwise the pages of a listing share one read: a large directory has a thousand names a page."""
     monkeypatch.setattr(namenode_module, "LIST_LIMIT", 5)
     first, second = pair
     for number in range(20):
@@ -246,7 +246,7 @@ async def test_names_are_read_again_if_the_directory_has_changed(
 async def test_an_order_goes_to_the_datanode_that_holds_the_block(
     pair: tuple[One, One], tmp_path: Path
 ) -> None:
-    """Another one does not take it, which has no replica and would drop the block."""
+    """Another DataNode does not take the order: it has no replica, and would drop the block."""
     first, second = pair
     datanodes = [DataNode(name, one.namenode, tmp_path / name) for name, one in zip("ab", pair, strict=True)]
     for datanode in datanodes:
@@ -262,7 +262,7 @@ async def test_an_order_goes_to_the_datanode_that_holds_the_block(
 
 
 async def test_what_an_operation_costs() -> None:
-    """Calls of ZooKeeper, a sync before each read among them, once the directories on the way are known."""
+    """ZooKeeper calls with cached parent directories, including the sync before each read."""
     one = One(FakeZooKeeper(time.monotonic), "one")
     await one.store.begin()
     await one.file_system.format(ROOT_USER, "supergroup")
@@ -293,7 +293,7 @@ async def test_what_an_operation_costs() -> None:
 
 
 async def test_an_internal_error_keeps_from_one_second_alone(caplog: pytest.LogCaptureFixture) -> None:
-    """It is logged once; a DataNode whose directory is doubled ends all the same."""
+    """It is logged once; a DataNode whose directory another process uses ends all the same."""
     errors: list[Exception] = [ValueError("corrupt"), ValueError("corrupt"), DoubledError("dn1")]
 
     async def tick() -> None:

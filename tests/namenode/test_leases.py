@@ -1,15 +1,15 @@
-"""Leases as a real NameNode has them: the steps of `leases.txt`, and what those cannot say.
+"""Leases behave as at a real NameNode: the steps of `leases.txt`, and rules that those steps cannot express.
 
-Where the points of HDFS's own description of its leases are held:
-L1 many files a holder, by inode id: rows 8 and 9, `test_one_renewal_is_for_all_files_of_a_holder`;
+The tests and rows for each point of HDFS's own description of its leases:
+L1 a holder has many files, by inode id: rows 8 and 9, `test_one_renewal_is_for_all_files_of_a_holder`;
 L2 the soft limit: row 2; L3 the hard limit, 1,200 s: row 4, `test_the_hard_limit_is_not_over_earlier`;
-L4 the oldest first: there is no such order here, each tick looks at all leases; that one which cannot be released stops
+L4 oldest first: there is no order here, as each tick checks all leases; a file that cannot be released blocks
 no other: `test_a_file_that_cannot_be_released_stops_no_other`;
-L5 create and append by the holder again: rows 1 and 12; leases after a restart: `test_what_was_kept_is_there_again`;
+L5 create and append again by the holder: rows 1 and 12; leases after a restart: `test_what_was_kept_is_there_again`;
 L6 checkLease: rows 2, 6, 8, 9, `test_a_lease_of_a_directory`; L7 renewal: rows 1 and 14, the same test as L1;
 L8 an end by deletion: row 9, `test_a_deletion_ends_the_leases_below`; L9 the monitor, not in safe mode: row 14;
-L10 ways to close: rows 1, 4, 5 and `test_a_committed_block_that_arrives_is_enough`;
-L11 what cannot be released is tried again: the same test as L4; L12 lengths and stamps of a recovery: rows 3, 12, 13,
+L10 ways to close a file: rows 1, 4, 5 and `test_a_committed_block_that_arrives_is_enough`;
+L11 retries of a failed release: the same test as L4; L12 lengths and stamps of a recovery: rows 3, 12, 13,
 tests/namenode/test_replicas.py; L13 a recovery that leaves the holder renews the lease: row 2 and
 `test_a_takeover_renews_the_holders_lease`.
 """
@@ -36,13 +36,13 @@ ROWS = [row for row, _ in itertools.groupby(step.row for step in script())]
 
 @pytest.fixture(params=STORES)
 async def fixture(request: pytest.FixtureRequest, tmp_path: Path) -> Fixture:
-    """Return an empty cluster."""
+    """Return an empty cluster, on each store."""
     return await Fixture.make(tmp_path, await made(request.param))
 
 
 @pytest.fixture(scope="module", params=STORES)
 def found(request: pytest.FixtureRequest) -> list[str]:
-    """Return what is answered otherwise than by a real NameNode."""
+    """Return the steps whose answers differ from a real NameNode's."""
     steps = script()
     with tempfile.TemporaryDirectory() as directory:
         answers = asyncio.run(answers_of_light(steps, Path(directory), request.param))
@@ -51,12 +51,12 @@ def found(request: pytest.FixtureRequest) -> list[str]:
 
 @pytest.mark.parametrize("row", ROWS)
 def test_a_row_of_a_real_namenode(row: str, found: list[str]) -> None:
-    """The same exception, text, state and length at each step."""
+    """Each step has the same exception, message, state and length."""
     assert [each for each in found if each.startswith(f"{row}: ")] == []
 
 
 async def test_a_block_for_what_is_in_limbo(fixture: Fixture) -> None:
-    """Between the deletion of its directory and the reclaiming a writer gets no block any more."""
+    """After its directory is deleted, and before it is reclaimed, a writer gets no more blocks."""
     file = await fixture.create("/d/f", A)
     await fixture.namenode.delete(fixture.root, "/d", recursive=True)
     assert (await outcome_of(fixture.add_block("/d/f", A, None, file.id))).startswith(
@@ -65,7 +65,7 @@ async def test_a_block_for_what_is_in_limbo(fixture: Fixture) -> None:
 
 
 async def test_one_renewal_is_for_all_files_of_a_holder(fixture: Fixture) -> None:
-    """Neither soft nor hard limit passes while the holder renews, whichever of its files is meant."""
+    """While the holder renews, neither the soft nor the hard limit passes for any of its files."""
     for path in ("/f", "/g"):
         await fixture.create(path, A)
     for _ in range(30):
@@ -77,7 +77,7 @@ async def test_one_renewal_is_for_all_files_of_a_holder(fixture: Fixture) -> Non
 
 
 async def test_a_new_observer_begins_at_zero(fixture: Fixture, tmp_path: Path) -> None:
-    """Another NameNode on the same store counts from when it saw the lease first, whatever its clock shows."""
+    """Another NameNode on the same store counts from when it first saw the lease, whatever its clock shows."""
     await fixture.create("/f", A)
     fixture.clock.advance(HARD_S)
     other = await Fixture.make(tmp_path / "other", fixture.znodes)
@@ -91,7 +91,7 @@ async def test_a_new_observer_begins_at_zero(fixture: Fixture, tmp_path: Path) -
 
 
 async def test_a_deletion_ends_the_leases_below(fixture: Fixture) -> None:
-    """Of a tree when it is reclaimed, of a file at once."""
+    """The leases of a tree end when it is reclaimed, that of a single file immediately."""
     file = await fixture.create("/d/e/f", A)
     await fixture.create("/g", B)
     await fixture.namenode.delete(fixture.root, "/d", recursive=True)
@@ -99,7 +99,7 @@ async def test_a_deletion_ends_the_leases_below(fixture: Fixture) -> None:
     assert await fixture.file_system.resolver.lease(B) is None
     assert "pending creates: 1]" in await outcome_of(
         fixture.namenode.complete("/d/e/f", A, None, file.id)
-    )  # HDFS says none
+    )  # HDFS prints no pending creates
     await fixture.namenode.reclaim()
     assert await fixture.file_system.resolver.lease(A) is None
     assert await fixture.orphans() == []
@@ -115,13 +115,13 @@ async def test_the_hard_limit_is_not_over_earlier(fixture: Fixture) -> None:
 
 
 async def test_a_file_that_cannot_be_released_stops_no_other(fixture: Fixture) -> None:
-    """It is tried again at each tick; the other files of the holder, and other holders', are closed meanwhile."""
+    """Each tick tries it again; the holder's other files, and those of other holders, are closed."""
     stuck = await fixture.create("/stuck", A)
     for path, holder in (("/also", A), ("/other", B)):
         await fixture.create(path, holder)
     await fixture.namenode.check_leases()
     block = Block(1, 1001)
-    await set_blocks(fixture, stuck.id, (block, block))  # two that are being written: it cannot be
+    await set_blocks(fixture, stuck.id, (block, block))  # both are being written: it cannot be closed
     fixture.clock.advance(HARD_S)
     await fixture.namenode.check_leases()
     for path in ("/also", "/other"):
@@ -133,7 +133,7 @@ async def test_a_file_that_cannot_be_released_stops_no_other(fixture: Fixture) -
 
 
 async def set_blocks(fixture: Fixture, file: int, blocks: tuple[Block, ...]) -> None:
-    """Set a file's blocks, whatever it makes of it."""
+    """Set a file's blocks, even if that makes it inconsistent."""
     inode = await fixture.file_system.resolver.inode(file)
     assert inode is not None
     data = encode(msgspec.structs.replace(inode, blocks=blocks))
@@ -141,7 +141,7 @@ async def set_blocks(fixture: Fixture, file: int, blocks: tuple[Block, ...]) -> 
 
 
 async def test_a_lease_of_a_directory(fixture: Fixture) -> None:
-    """What checkLease says of an id, or a path, that is a directory's."""
+    """HDFS's checkLease has a message of its own for the id, or the path, of a directory."""
     await fixture.create("/d/f", A)
     listed = await fixture.namenode.status(fixture.root, "/d")
     assert await outcome_of(fixture.namenode.fsync("/d", A, listed.file_id, -1)) == (
@@ -150,7 +150,7 @@ async def test_a_lease_of_a_directory(fixture: Fixture) -> None:
 
 
 async def test_a_committed_block_that_arrives_is_enough(fixture: Fixture) -> None:
-    """A block whose length its writer has said, and which a DataNode reports then, is closed without a recovery."""
+    """A committed block that a DataNode then reports is closed without a recovery."""
     file = await fixture.create("/f", A)
     block = await fixture.add_block("/f", A, None, file.id)
     whole = Block(block.id, block.stamp, 10)
@@ -172,7 +172,7 @@ async def test_a_takeover_renews_the_holders_lease(fixture: Fixture) -> None:
 
 
 async def test_an_append_that_fails_keeps_no_lease_renewed(fixture: Fixture) -> None:
-    """At a DataNode whose replica is gone: the file is closed by its limits, not never."""
+    """If the replica is missing, the append fails and renews no lease: the file is closed when its limits pass."""
     upload = await fixture.datanode.create(fixture.root, "/f", new_file(), HOST)
     await upload.write(b"data")
     await upload.close()

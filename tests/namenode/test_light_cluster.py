@@ -1,4 +1,4 @@
-"""A light cluster as its users have it: over HTTP, by clients of others, on the command line."""
+"""A light cluster from its users' side: over HTTP, through third-party clients, on the command line."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ DATA = bytes(range(256)) * 40
 
 
 def begun_upload(cluster: LightCluster, path: str, length: int, sent: bytes) -> socket.socket:
-    """Begin an upload of so many bytes, and send a part of them once the DataNode asks for them, as it does unasked."""
+    """Begin an upload of `length` bytes; send `sent` after the DataNode's `100 Continue`, which comes unrequested."""
     redirected = ask(cluster.namenode_http, "PUT", target(path, "CREATE", "alice"))
     address, _, rest = redirected.headers["Location"].partition("//")[2].partition("/")
     host, _, port = address.partition(":")
@@ -62,7 +62,7 @@ def homes(light_cluster: LightCluster) -> LightCluster:
 
 
 def test_both_steps_of_reading_and_writing(homes: LightCluster) -> None:
-    """What was uploaded is read, whole and in part; `noredirect` names the second step."""
+    """An uploaded file is read whole and in part; with `noredirect` the reply names the second step's URL."""
     http = homes.namenode_http
     written = call(http, "PUT", "/user/alice/f", "CREATE", "alice", DATA, blocksize=1024)
     assert (written.status, written.headers["Location"]) == (
@@ -80,7 +80,7 @@ def test_both_steps_of_reading_and_writing(homes: LightCluster) -> None:
 
 
 def test_an_upload_that_breaks_off_is_closed(homes: LightCluster) -> None:
-    """As at HDFS's DataNode: a file that looks whole, with what had arrived; it can be written again."""
+    """As at HDFS's DataNode, the file is closed with the bytes received so far; it can be overwritten."""
     with begun_upload(homes, "/user/alice/cut", 1_000_000, DATA):
         pass
     until_closed(homes, "/user/alice/cut")
@@ -89,18 +89,18 @@ def test_an_upload_that_breaks_off_is_closed(homes: LightCluster) -> None:
 
 
 def until_there(cluster: LightCluster, path: str) -> None:
-    """Wait until there is a file."""
+    """Wait until a file exists."""
     until(lambda: call(cluster.namenode_http, "GET", path, "GETFILESTATUS").status == 200, path)
 
 
 def until_closed(cluster: LightCluster, path: str) -> None:
-    """Wait until a file is there and closed."""
+    """Wait until a file exists and is closed."""
     until_there(cluster, path)
     until(lambda: cluster.is_file_closed(path), path)
 
 
 def until(holds: Callable[[], bool], path: str) -> None:
-    """Wait until something holds of a file."""
+    """Wait until a condition on a file holds."""
     watch = threading.Event()
     for _ in range(int(HANG_S / 0.02)):
         if holds():
@@ -110,7 +110,7 @@ def until(holds: Callable[[], bool], path: str) -> None:
 
 
 def test_a_datanode_that_stops_leaves_the_file_open(homes: LightCluster) -> None:
-    """Until a limit is over, or the lease is recovered: then it has what the DataNode had written."""
+    """It stays open until a limit passes or the lease is recovered; then it has the bytes that the DataNode wrote."""
     homes.stop_uploads_after(5_000)
     with (
         contextlib.suppress(ConnectionError),
@@ -132,7 +132,7 @@ def test_a_datanode_that_stops_leaves_the_file_open(homes: LightCluster) -> None
 
 
 def test_an_upload_under_way_keeps_its_lease(homes: LightCluster) -> None:
-    """Its DataNode renews it, however far a test moves the clock; what was left is closed meanwhile."""
+    """Its DataNode renews the lease, however far a test advances the clock; abandoned files are closed."""
     with begun_upload(homes, "/user/alice/slow", len(DATA), DATA[:1000]) as connection:
         until_there(homes, "/user/alice/slow")
         for _ in range(3):
@@ -144,7 +144,7 @@ def test_an_upload_under_way_keeps_its_lease(homes: LightCluster) -> None:
 
 
 def test_truncate_inside_a_block_ends_at_a_tick(homes: LightCluster) -> None:
-    """False, the old length until the DataNode has cut its replica, then the new one."""
+    """TRUNCATE returns false; the old length holds until the DataNode has cut its replica, then the new one."""
     http = homes.namenode_http
     call(http, "PUT", "/user/alice/f", "CREATE", "alice", DATA)
     homes.safe_mode(on=True)
@@ -160,7 +160,7 @@ def test_truncate_inside_a_block_ends_at_a_tick(homes: LightCluster) -> None:
 
 
 def test_safe_mode_standby_and_unavailable(light_cluster: LightCluster) -> None:
-    """Reads in safe mode, nothing from a standby, 503 from what is unavailable; and all as before afterwards."""
+    """Safe mode serves reads, a standby nothing; an unavailable one answers 503. Afterwards all is as before."""
     http = light_cluster.namenode_http
     light_cluster.safe_mode(on=True)
     assert call(http, "GET", "/", "GETFILESTATUS").status == 200
@@ -182,7 +182,7 @@ def test_safe_mode_standby_and_unavailable(light_cluster: LightCluster) -> None:
 
 
 def test_names_that_zookeeper_would_refuse(light_cluster: LightCluster) -> None:
-    """Emoji, control characters, percent signs and dots in names come back as they were given."""
+    """Emoji, control characters, percent signs and dots in names are returned unchanged."""
     names = {"\U0001f600", "a\tb", "%41;", "...", "\ue000x", "é"}
     for name in names:
         call(light_cluster.namenode_http, "PUT", f"/{name}", "MKDIRS", light_cluster.superuser)
@@ -191,7 +191,7 @@ def test_names_that_zookeeper_would_refuse(light_cluster: LightCluster) -> None:
 
 
 def test_a_name_that_no_header_takes_is_uploaded(homes: LightCluster) -> None:
-    """The reply to an upload names it as java.net.URI spells it."""
+    """The reply to an upload escapes the name as java.net.URI does."""
     http = homes.namenode_http
     reply = call(http, "PUT", "/user/alice/a\tb %[é", "CREATE", "alice", b"x")
     assert reply.status == 201
@@ -200,7 +200,7 @@ def test_a_name_that_no_header_takes_is_uploaded(homes: LightCluster) -> None:
 
 
 def test_snapshottable_directories(light_cluster: LightCluster) -> None:
-    """None below another, none moved to the root; no snapshot is made of them, and a deletion ends it."""
+    """They cannot be nested or moved above the root; they have no snapshots; a deletion removes the status."""
     http, user = light_cluster.namenode_http, light_cluster.superuser
     call(http, "PUT", "/d/e/f", "MKDIRS", user)
     assert call(http, "PUT", "/d/e", "ALLOWSNAPSHOT", "alice").status == 403
@@ -249,7 +249,7 @@ def test_snapshottable_directories(light_cluster: LightCluster) -> None:
 
 
 def test_pages_of_a_large_directory(light_cluster: LightCluster) -> None:
-    """LISTSTATUS has all; LISTSTATUS_BATCH a thousand at a time, each page after the name that is given."""
+    """LISTSTATUS returns all entries; LISTSTATUS_BATCH a thousand at a time, each page after the given name."""
     http, user = light_cluster.namenode_http, light_cluster.superuser
     for number in range(1_050):
         call(http, "PUT", f"/d/{number:04}", "MKDIRS", user)
@@ -264,7 +264,7 @@ def test_pages_of_a_large_directory(light_cluster: LightCluster) -> None:
 
 
 def test_what_was_kept_is_there_again(tmp_path: Path) -> None:
-    """With a directory: files, data, and leases; another cluster on it begins where the first has ended."""
+    """With a directory, a second cluster continues with the first one's files, data and leases."""
     with LightCluster(directory=tmp_path) as first:
         call(first.namenode_http, "PUT", "/d", "MKDIRS", first.superuser, permission="777")
         call(first.namenode_http, "PUT", "/d/f", "CREATE", "alice", DATA, blocksize=1024)
@@ -275,7 +275,7 @@ def test_what_was_kept_is_there_again(tmp_path: Path) -> None:
 
 
 def test_twenty_at_once(tmp_path: Path) -> None:
-    """Each is alone."""
+    """Twenty clusters at the same time are isolated from each other."""
     with contextlib.ExitStack() as stack:
         clusters = [stack.enter_context(LightCluster()) for _ in range(20)]
         for number, cluster in enumerate(clusters):
@@ -287,7 +287,7 @@ def test_twenty_at_once(tmp_path: Path) -> None:
 
 
 def test_a_port_that_is_taken_is_reported_at_once(light_cluster: LightCluster) -> None:
-    """OSError from start(); nothing is left behind."""
+    """start() raises OSError, and leaves nothing behind."""
     port = int(light_cluster.namenode_http.rpartition(":")[2])
     other = LightCluster(port=port)
     with pytest.raises(OSError, match=str(port)):
@@ -295,11 +295,11 @@ def test_a_port_that_is_taken_is_reported_at_once(light_cluster: LightCluster) -
     other.stop()
 
 
-# ---- clients of others -----------------------------------------------------------------------------------------------
+# ---- third-party clients ---------------------------------------------------------------------------------------------
 
 
 def test_hdfscli(homes: LightCluster) -> None:
-    """Upload, download, rename, list, content, status, ACLs and deletion by HdfsCLI."""
+    """HdfsCLI uploads, downloads, renames, lists, and reads content, status and ACLs; and deletes."""
     client = hdfs.InsecureClient(f"http://{homes.namenode_http}", user="alice")
     client.write("dir/part-0", data=b"hello ", overwrite=True)
     client.write("dir/part-0", data=b"world", append=True)
@@ -319,7 +319,7 @@ def test_hdfscli(homes: LightCluster) -> None:
 
 
 def test_fsspec(homes: LightCluster) -> None:
-    """Files, directories, globs and moves by fsspec's webhdfs."""
+    """Files, directories, globs and moves work through fsspec's webhdfs."""
     host, _, port = homes.namenode_http.partition(":")
     files: Any = fsspec.filesystem(
         "webhdfs", host=host, port=int(port), user="alice", use_listings_cache=False
@@ -337,7 +337,7 @@ def test_fsspec(homes: LightCluster) -> None:
 
 
 def test_pywebhdfs(homes: LightCluster) -> None:
-    """Files and directories by pywebhdfs."""
+    """Files and directories work through pywebhdfs."""
     host, _, port = homes.namenode_http.partition(":")
     client = PyWebHdfsClient(host=host, port=port, user_name="alice", timeout=HANG_S)
     client.create_file("user/alice/f", b"one")
@@ -356,7 +356,7 @@ def test_pywebhdfs(homes: LightCluster) -> None:
 
 @contextlib.contextmanager
 def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    """Run `nncache cluster --light`, and yield what it prints."""
+    """Run `nncache cluster --light`; yield the process and the JSON that it prints."""
     command = (sys.executable, "-m", "nncache.commands.cli", "cluster", "--light", *arguments)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
@@ -367,7 +367,7 @@ def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, 
 
 
 def test_the_command_prints_where_it_is_and_stops() -> None:
-    """One line of JSON with the keys of a real cluster; SIGTERM ends it with 0, without Java at any time."""
+    """It prints one line of JSON with a real cluster's keys; SIGTERM ends it with exit code 0; it never starts Java."""
     with started() as (process, printed):
         assert printed["pids"] == {"light": process.pid}
         assert call(printed["namenode_http"][0], "GET", "/", "LISTSTATUS").status == 200
@@ -378,7 +378,7 @@ def test_the_command_prints_where_it_is_and_stops() -> None:
 
 
 def test_a_killed_process_loses_no_answered_upload(tmp_path: Path) -> None:
-    """SIGKILL amid uploads, three times; each file whose upload was answered is whole, and the rest can be read."""
+    """After SIGKILL during uploads, three times: each answered upload is whole, and all other files are readable."""
     answered: list[str] = []
     for attempt in range(3):
         with started("--directory", str(tmp_path)) as (process, printed):
@@ -406,7 +406,7 @@ def test_a_killed_process_loses_no_answered_upload(tmp_path: Path) -> None:
 
 
 def test_an_upload_without_room_is_closed_with_what_was_written(homes: LightCluster) -> None:
-    """As HDFS's client closes it: the NameNode refuses the next block, and the writer is refused with that."""
+    """As with HDFS's client: the NameNode refuses the next block, and the writer gets that exception."""
     http = homes.namenode_http
     call(http, "PUT", "/q", "MKDIRS", homes.superuser, permission="777")
     call(http, "PUT", "/q", "SETQUOTA", homes.superuser, storagespacequota=1024)
@@ -417,7 +417,7 @@ def test_an_upload_without_room_is_closed_with_what_was_written(homes: LightClus
 
 
 def test_a_redirect_names_the_composed_form(homes: LightCluster) -> None:
-    """The Location is in normalization form C, as Java spells it; with noredirect it is as it was asked for."""
+    """The Location is in Unicode normalization form C, as Java's is; with noredirect it is as requested."""
     spelled = "/user/alice/cafe\N{COMBINING ACUTE ACCENT}"
     redirected = ask(homes.namenode_http, "PUT", target(spelled, "CREATE", "alice"))
     assert "/caf%C3%A9?" in redirected.headers["Location"]
@@ -426,7 +426,7 @@ def test_a_redirect_names_the_composed_form(homes: LightCluster) -> None:
 
 
 def test_a_tree_as_deep_as_hdfs_makes_any(homes: LightCluster) -> None:
-    """It is counted, moved, deleted by a user whose rights to all of it are checked, and reclaimed."""
+    """It can be counted, moved, deleted by a user whose permissions on all of it are checked, and reclaimed."""
     http, deep = homes.namenode_http, "/user/alice" + "/d" * 990
     assert call(http, "PUT", deep, "MKDIRS", "alice").json["boolean"]
     counted = call(http, "GET", "/user/alice/d", "GETCONTENTSUMMARY", "alice").json["ContentSummary"]
@@ -440,7 +440,7 @@ def test_a_tree_as_deep_as_hdfs_makes_any(homes: LightCluster) -> None:
 
 
 def test_an_internal_error_costs_one_call(homes: LightCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another one on the same connection is answered."""
+    """The next call on the same connection is answered."""
 
     async def fail(*_: object) -> bool:
         raise ZeroDivisionError
@@ -464,7 +464,7 @@ def test_an_internal_error_costs_one_call(homes: LightCluster, monkeypatch: pyte
 def test_a_connection_has_a_bounded_number_of_calls_under_way(
     homes: LightCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it sends beyond them waits to be read; in the end all are answered."""
+    """Calls above the limit wait unread; in the end all are answered."""
     under_way, most, asked = 0, 0, 3 * MAX_CALLS
 
     async def slow(*_asked: object) -> bool:

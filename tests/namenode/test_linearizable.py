@@ -1,4 +1,4 @@
-"""Several NameNodes on one ensemble answer as one does; the checker that says so finds what is not so."""
+"""Several NameNodes on one ensemble are linearizable; the checker that decides this detects violations."""
 
 import asyncio
 import itertools
@@ -64,30 +64,30 @@ BAD = {
 
 @pytest.mark.parametrize("name", GOOD)
 def test_an_order_is_found(name: str) -> None:
-    """Where there is one, whatever was under way at the same time."""
+    """An order is found if one exists, whatever calls overlap."""
     assert impossible(GOOD[name]) is None
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_history_without_an_order_is_found(name: str) -> None:
-    """With the call that nothing explains, the last of the row."""
+    """The checker returns a call that no order explains, one of the last two of the row."""
     found = impossible(BAD[name])
     assert found is not None
     assert found in BAD[name][-2:]
 
 
 class WithoutSync(LinearizableZnodes):
-    """A broken variant: it reads what its server has."""
+    """A broken variant that reads its server's state without a sync."""
 
     async def _sync(self) -> None:
         return
 
 
 class TwoReads(LinearizableZnodes):
-    """A broken variant: what is to be read at one moment is read at two."""
+    """A broken variant that splits a read of one moment into two."""
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Read one half after the other."""
+        """Read the paths in two halves."""
         half = len(paths) // 2
         first = await super().get_many(paths[:half])
         for _ in range(CHANCE.choice((0, 100, 300))):
@@ -99,11 +99,11 @@ CHANCE = random.Random(1)
 SWING: tuple[Asked, ...] = (
     ("rename", "/p", "/q"), ("rename", "/r/b", "/q/b"), ("rename", "/q/b", "/r/b"), ("rename", "/q", "/p"),
 )  # fmt: skip
-"""Two directories that are moved so that /p/b never is there, though /q/b is."""
+"""Renames of two directories after which /p/b never exists, though /q/b does at times."""
 
 
 async def swung(fixtures: Sequence[Fixture], history: list[Call[Asked]], clock: Callable[[], float]) -> None:
-    """Let one client swing them, and others look; take down what they see."""
+    """Run SWING in one client while others read; append all calls to the history."""
 
     async def do(fixture: Fixture, steps: Sequence[Asked]) -> None:
         for asked in steps:
@@ -125,7 +125,7 @@ async def recorded(
     znodes: type[LinearizableZnodes] = LinearizableZnodes,
     operations: int = OPERATIONS,
 ) -> list[Call[Asked]]:
-    """Let clients race at three NameNodes, whose replies are lost now and then; return what they saw."""
+    """Race clients at three NameNodes that sometimes lose a reply; return the history."""
     rng = random.Random(seed)
     ensemble = Ensemble(rng)
     fixtures: list[Fixture] = []
@@ -151,7 +151,7 @@ async def recorded(
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_many_namenodes_answer_as_one(seed: int, tmp_path: Path) -> None:
-    """Reads and writes at NameNodes whose servers are behind, with replies that are lost: there is an order of all."""
+    """An order explains all reads and writes, with servers that lag behind and replies that are lost."""
     assert impossible(await recorded(seed, tmp_path)) is None
 
 
@@ -163,12 +163,12 @@ async def test_many_namenodes_answer_as_one(seed: int, tmp_path: Path) -> None:
 async def test_a_broken_variant_has_no_order(
     znodes: type[LinearizableZnodes], operations: int, tmp_path: Path
 ) -> None:
-    """The checker catches it, in one of a few runs."""
+    """The checker detects it within a few runs."""
     for seed in range(60):
         try:
             history = await recorded(seed, tmp_path, znodes, operations)
         except (AssertionError, ExceptionGroup):
-            return  # the audit has found it, or a NameNode has seen what cannot be
+            return  # the audit, or a NameNode, detected an impossible state
         if impossible(history) is not None:
             return
     pytest.fail("it is not caught")

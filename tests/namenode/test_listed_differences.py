@@ -1,6 +1,6 @@
-"""What docs/light-cluster.md lists as different is different: a row that goes is noticed here.
+"""Each difference that docs/light-cluster.md lists exists; a row that no longer applies fails here.
 
-What appears is noticed by `test_beside_a_namenode.py`.
+`test_beside_a_namenode.py` detects new differences.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from tests.namenode.asking import Reply, ask, call, target
 from tests.namenode.test_beside_a_namenode import SPEAKS
 
 Ask = Callable[[str, str], object]
-"""From an address and its superuser to what is compared."""
+"""Takes an address and its superuser; returns the value to compare."""
 
 
 def _of_json(reply: Reply) -> object:
@@ -79,12 +79,12 @@ DIFFERENCES: dict[str, Ask] = {
         > 0
     ),
 }
-"""By the row that says so."""
+"""By the row of the document."""
 
 
 @pytest.mark.parametrize("name", DIFFERENCES)
 def test_it_differs(name: str, cluster: Cluster) -> None:
-    """At the release whose answers a light cluster gives."""
+    """The replies differ at the release whose answers a light cluster implements."""
     if HADOOP != SPEAKS:
         return
     compared: list[object] = []

@@ -1,4 +1,4 @@
-"""Listening ends with all that it has accepted."""
+"""Stopping a server closes all connections that it has accepted."""
 
 import asyncio
 import socket
@@ -12,7 +12,7 @@ from tests.patience import HANG_S
 
 @pytest.mark.parametrize("iterations", range(6))
 async def test_no_connection_outlives_its_server(iterations: int) -> None:
-    """However far asyncio had come with it: it is closed, or was not accepted."""
+    """Whatever step asyncio has reached, each connection is closed or was never accepted."""
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         raise AssertionError(request)

@@ -1,4 +1,4 @@
-"""Several NameNodes on a real ZooKeeper: they answer as one, one of them is active, and nothing is lost."""
+"""Several NameNodes on a real ZooKeeper answer as one; one of them is active, and nothing is lost."""
 
 import asyncio
 import itertools
@@ -45,13 +45,13 @@ MODES = Modes(0o755)
 
 @pytest.fixture(scope="module")
 def many(zookeeper_server: ZooKeeperServer) -> Iterator[ManyNameNodes]:
-    """Three NameNodes and two DataNodes."""
+    """Yield three NameNodes and two DataNodes."""
     with ManyNameNodes(zookeeper_server.address, namenodes=3, datanodes=2) as found:
         yield found
 
 
 def started(*typed: str) -> tuple[Program, dict[str, str]]:
-    """Start a program, and read what it prints."""
+    """Start a program; return it with the JSON that it prints."""
     program = Program(*typed, is_up=lambda: True, name=typed[0])
     program.start()
     log = program.process.log
@@ -62,13 +62,13 @@ def started(*typed: str) -> tuple[Program, dict[str, str]]:
 
 
 def states(addresses: list[str]) -> list[str]:
-    """Return what each NameNode says that it is."""
+    """Return the HA state that each NameNode reports."""
     found = [ask(address, "GET", STATUS) for address in addresses]
     return [reply.json["beans"][0]["State"] if reply.status == 200 else "unknown" for reply in found]
 
 
 def test_clients_of_several_have_the_answers_of_one(many: ManyNameNodes) -> None:
-    """Random operations, each at the next NameNode: answers, trees and events are those of a light cluster."""
+    """Random operations, each at the next NameNode, have the answers, trees and events of a light cluster."""
     seed = random.randrange(10**9)
     active = many.namenodes[states(many.https).index("active")]
     with LightCluster(superuser=many.superuser) as light:
@@ -87,7 +87,7 @@ def test_clients_of_several_have_the_answers_of_one(many: ManyNameNodes) -> None
 
 @pytest.mark.long
 def test_an_ensemble_has_the_answers_of_one() -> None:
-    """The same with three servers of ZooKeeper, three NameNodes and three DataNodes, by more operations."""
+    """The same rule with three ZooKeeper servers, three NameNodes and three DataNodes, and more operations."""
     seed = random.randrange(10**9)
     with (
         ZooKeeperEnsemble() as ensemble,
@@ -109,7 +109,7 @@ def test_an_ensemble_has_the_answers_of_one() -> None:
 
 
 def test_operators_see_a_namespace(zookeeper_server: ZooKeeperServer, tmp_path: Path) -> None:
-    """By the pages of its processes: who is there, what is open, what was asked; without ZooKeeper none is ready."""
+    """The admin pages show members, open files and operation counts; without ZooKeeper no process is ready."""
     at = ("--zookeeper", zookeeper_server.address, "--zookeeper-root", "/seen", "--admin", "127.0.0.1:0")
     first, printed = started("namenode", *at)
     second, of_datanode = started("datanode", *at, "--directory", str(tmp_path))
@@ -134,7 +134,7 @@ def test_operators_see_a_namespace(zookeeper_server: ZooKeeperServer, tmp_path: 
 
 
 def test_names_that_zookeeper_refuses_are_names(many: ManyNameNodes) -> None:
-    """Emoji, control characters and the escape itself, made at one NameNode and listed at another."""
+    """Emoji, control characters and the escape sequence itself, created at one NameNode and listed at another."""
     names = ("\U0001f600", "tab\there", "%41;", "\ue000", "\x85", "...")
     for name in names:
         assert call(many.https[0], "PUT", f"/odd/{name}", "MKDIRS", many.superuser).status == 200
@@ -143,11 +143,11 @@ def test_names_that_zookeeper_refuses_are_names(many: ManyNameNodes) -> None:
 
 
 def test_a_file_of_blocks_at_two_datanodes_is_read_whole(many: ManyNameNodes) -> None:
-    """What was written through either is read through any, and has one checksum."""
-    many.tick()  # what earlier tests transferred is over
+    """A file written through either DataNode is read through any of them, with one checksum."""
+    many.tick()  # finish the transfers of earlier tests
     parts: list[bytes] = []
     held: set[tuple[str, ...]] = set()
-    while len(held) < 2:  # each is placed by chance
+    while len(held) < 2:  # each block is placed at random
         number = len(parts)
         assert number < 64, held
         parts.append(bytes([number]) * 1024)
@@ -168,14 +168,14 @@ def test_a_file_of_blocks_at_two_datanodes_is_read_whole(many: ManyNameNodes) ->
 
 
 def block_of(many: ManyNameNodes, path: str) -> Block:
-    """Return the block of a file that has one."""
+    """Return the block of a file that has exactly one."""
     namenode = many.namenodes[0].namenode
     (block,) = many.wait(namenode.blocks_of(namenode.caller(many.superuser), path)).blocks
     return block
 
 
 def test_one_namenode_is_active_and_each_serves(many: ManyNameNodes) -> None:
-    """JMX and RPC show one; the others' RPC refuses as a standby's does, their WebHDFS answers."""
+    """JMX and RPC show one active NameNode; the others refuse RPC as a standby does, and serve WebHDFS."""
     assert sorted(states(many.https)) == ["active", "standby", "standby"]
     active = states(many.https).index("active")
     for number, namenode in enumerate(many.namenodes):
@@ -190,7 +190,7 @@ def test_one_namenode_is_active_and_each_serves(many: ManyNameNodes) -> None:
 async def test_a_leader_is_followed_by_another_which_fences_it(
     zookeeper_server: ZooKeeperServer, tmp_path: Path
 ) -> None:
-    """When its session ends: the next one is active since a later time, and what the first still does is refused."""
+    """The next leader is active since a later time; the first one's late writes are refused."""
     address = zookeeper_server.address
     async with fixtures_on([address], tmp_path, number=1) as (fixture,):
         assert isinstance(fixture.znodes, LinearizableZnodes)
@@ -200,7 +200,7 @@ async def test_a_leader_is_followed_by_another_which_fences_it(
                 LinearizableZnodes(session, root, name, HANG_S)
                 for session, name in ((first, "first"), (second, "second"))
             ]
-            # The clock of the second is ten minutes behind.
+            # The second clock is ten minutes behind.
             leaders = [
                 Leader(stores[0], "first", lambda: 1_000_000), Leader(stores[1], "second", lambda: 400_000)
             ]  # fmt: skip
@@ -226,7 +226,7 @@ async def raced(
     operations: int,
     disturb: Callable[[list[Fixture]], Coroutine[None, None, None]] | None = None,
 ) -> list[Call[Asked]]:
-    """Let clients race at three NameNodes over few names; there is an order of what they saw, and nothing is lost."""
+    """Race clients at three NameNodes over a few names; check that an order explains it and nothing is lost."""
     seed = random.randrange(10**9)
     history: list[Call[Asked]] = []
     async with fixtures_on(servers, directory) as fixtures:
@@ -253,13 +253,13 @@ async def raced(
 async def test_what_clients_see_has_an_order_and_nothing_is_lost(
     zookeeper_server: ZooKeeperServer, tmp_path: Path
 ) -> None:
-    """Raced directories, judged call by call; raced files, then the audit of tree, leases, blocks and events."""
+    """Raced directories are checked call by call; raced files by an audit of tree, leases, blocks and events."""
     await raced([zookeeper_server.address], tmp_path, 500)
 
 
 @pytest.mark.long
 async def test_an_ensemble_in_trouble_gives_no_wrong_answer(tmp_path: Path) -> None:
-    """Three servers, a NameNode at each; the leader is killed, and sessions end, again and again."""
+    """Three servers, each with a NameNode; the leader is killed and sessions expire, again and again."""
     rng = random.Random()
     troubles = {"session": 0, "leader": 0}
     with ZooKeeperEnsemble() as ensemble:
@@ -282,7 +282,7 @@ async def test_an_ensemble_in_trouble_gives_no_wrong_answer(tmp_path: Path) -> N
                 await asyncio.to_thread(ensemble.start)
                 troubles["leader"] += 1
 
-        # Each NameNode may go to another server when its own is gone.
+        # A NameNode may move to another server when its own is gone.
         servers = [server.address for server in ensemble.servers]
         orders = [",".join(servers[at:] + servers[:at]) for at in range(3)]
         history = await raced(orders, tmp_path, 8000, disturb)
@@ -294,25 +294,25 @@ async def test_an_ensemble_in_trouble_gives_no_wrong_answer(tmp_path: Path) -> N
 async def test_a_hundred_thousand_raced_operations_lose_nothing(
     zookeeper_server: ZooKeeperServer, tmp_path: Path
 ) -> None:
-    """Eight clients, three NameNodes, few names."""
+    """Eight clients and three NameNodes race over a few names."""
     await raced([zookeeper_server.address], tmp_path, 100_000)
 
 
 async def test_without_zookeeper_there_is_no_answer_and_none_is_wrong(tmp_path: Path) -> None:
-    """While it is away calls fail as not carried out, or as unknown; when it is back, all is as it was."""
+    """While ZooKeeper is down, calls fail as not carried out or as unknown; afterwards the namespace is as it was."""
     with ZooKeeperServer() as server:
         async with fixtures_on([server.address], tmp_path, number=1) as (fixture,):
             store = fixture.znodes
             assert isinstance(store, LinearizableZnodes)
             await fixture.namenode.mkdirs(fixture.root, "/d", MODES)
-            store._patience_s = 0.5  # noqa: SLF001 - so that the test does not wait long
+            store._patience_s = 0.5  # noqa: SLF001 - so that the test does not wait for long
             await asyncio.to_thread(server.process.kill)
             for _ in range(2):
                 with pytest.raises((ConnectionLostError, OutcomeUnknownError)):
                     await fixture.namenode.mkdirs(fixture.root, "/e", MODES)
                 with pytest.raises(ConnectionLostError):
                     await fixture.namenode.status(fixture.root, "/d")
-            store._patience_s = HANG_S  # noqa: SLF001 - the same
+            store._patience_s = HANG_S  # noqa: SLF001 - as above
             await asyncio.to_thread(server.process.start)
             assert (await fixture.namenode.status(fixture.root, "/d")).children_num == 0
             await fixture.namenode.mkdirs(fixture.root, "/f", MODES)
@@ -321,7 +321,7 @@ async def test_without_zookeeper_there_is_no_answer_and_none_is_wrong(tmp_path: 
 
 
 def test_a_proxy_in_front_follows_the_active_one(zookeeper_server: ZooKeeperServer) -> None:
-    """A change through any NameNode is seen; when another one becomes active, the gate opens again in a later term."""
+    """Changes through any NameNode are seen; after a failover the gate opens again in a later term."""
     with (
         ManyNameNodes(zookeeper_server.address, namenodes=3, datanodes=0) as many,
         Proxy(
@@ -348,7 +348,7 @@ def test_a_proxy_in_front_follows_the_active_one(zookeeper_server: ZooKeeperServ
 
 
 async def test_a_client_is_sent_on_while_zookeeper_is_away() -> None:
-    """By StandbyException, as at a standby; JMX does not say who is active. When it is back, so is the NameNode."""
+    """It gets StandbyException, as at a standby, and JMX shows no active NameNode; both recover with ZooKeeper."""
     with ZooKeeperServer() as server:
         place = on_zookeeper.Place(zookeeper=(server.address,), session_timeout_s=2.0)
         async with on_zookeeper.namenode_serving(on_zookeeper.NameNodeSpec(place=place)) as namenode:
@@ -370,7 +370,7 @@ async def test_a_client_is_sent_on_while_zookeeper_is_away() -> None:
 async def test_a_datanode_comes_back_with_its_blocks_and_is_alone(
     zookeeper_server: ZooKeeperServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While it is away its files cannot be read, and are there; a copy of it, or a second process, does not start."""
+    """Without its DataNode a file exists but cannot be read; a second process on the directory does not start."""
     monkeypatch.setattr(on_zookeeper, "START_S", 1.5)
     place = on_zookeeper.Place(zookeeper=(zookeeper_server.address,), root="/back")
     spec = on_zookeeper.DataNodeSpec(place=place, directory=tmp_path)
@@ -396,7 +396,7 @@ async def test_a_datanode_comes_back_with_its_blocks_and_is_alone(
 
 
 def test_a_datanode_of_another_namespace_says_so(zookeeper_server: ZooKeeperServer, tmp_path: Path) -> None:
-    """As a process: it ends with one line that names both, and what to do."""
+    """The process ends with one line that names both namespaces and the remedy."""
     printed: list[str] = []
     for root in ("/own", "/other"):
         at = ("--zookeeper", zookeeper_server.address, "--zookeeper-root", root)
@@ -407,7 +407,7 @@ def test_a_datanode_of_another_namespace_says_so(zookeeper_server: ZooKeeperServ
                 text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             )  # fmt: skip
             assert done.stdout is not None
-            if done.stdout.readline():  # it serves
+            if done.stdout.readline():  # it is serving
                 done.terminate()
             printed.append(done.communicate(timeout=HANG_S)[1])
     assert "cannot start" not in printed[0]
@@ -416,9 +416,9 @@ def test_a_datanode_of_another_namespace_says_so(zookeeper_server: ZooKeeperServ
 
 
 def test_a_namenode_that_is_killed_is_not_missed(zookeeper_server: ZooKeeperServer, tmp_path: Path) -> None:
-    """As processes: the other one serves at once all that the first did, and shows itself as active.
+    """The other NameNode process takes over all service, and reports itself as active.
 
-    A client with a list of NameNodes (PyPI's `hdfs`) goes on with each of its operations.
+    A client with a list of NameNodes (PyPI's `hdfs`) continues with each of its operations.
     """
     at = ("--zookeeper", zookeeper_server.address, "--zookeeper-root", "/killed")
     first, of_first = started("namenode", *at)

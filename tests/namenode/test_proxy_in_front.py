@@ -1,4 +1,4 @@
-"""A proxy in front of a light cluster is as exact as in front of HDFS: hits, what is forgotten, gaps, failovers."""
+"""A proxy in front of a light cluster is as exact as in front of HDFS: hits, invalidation, gaps, failovers."""
 
 import json
 import math
@@ -28,21 +28,21 @@ ON_THE_FEED = 40
 
 @pytest.fixture(scope="module")
 def light_server() -> Iterator[LightServer]:
-    """A light cluster in a process of its own."""
+    """Yield a light cluster in a process of its own."""
     with LightServer() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def proxied_light(light_server: LightServer) -> Iterator[ProxiedCluster]:
-    """The same with a proxy on the direct channel."""
+    """Yield the cluster with a proxy on the direct channel."""
     make_directory(light_server, "/t")
     with proxied(light_server, "/t/*", "/t/*/*") as simulation:
         yield simulation
 
 
 def test_a_hit_is_forgotten_when_it_is_changed(proxied_light: ProxiedCluster) -> None:
-    """Behind the proxy's back, within the bound; through the proxy, at once."""
+    """A change at the NameNode invalidates it within the bound, a change through the proxy immediately."""
     proxied_light.mkdirs("/t/d", "alice", "755")
     proxied_light.put(Where.NAMENODE, "/t/d/f", b"12345", "alice")
     proxied_light.make_hit("/t/d/f", "bob")
@@ -55,7 +55,7 @@ def test_a_hit_is_forgotten_when_it_is_changed(proxied_light: ProxiedCluster) ->
 
 
 def test_an_open_file_is_no_hit(proxied_light: ProxiedCluster) -> None:
-    """The proxy asks isFileClosed; once it is closed, it is one."""
+    """The proxy calls isFileClosed; a closed file is cached."""
     proxied_light.mkdirs("/t/o", "alice", "777")
     first = proxied_light.do(Where.NAMENODE, "PUT", "CREATE", "/t/o/f", "alice", noredirect="true")
     connection, waits = begin("PUT", led_to(first), 2)
@@ -75,7 +75,7 @@ def test_an_open_file_is_no_hit(proxied_light: ProxiedCluster) -> None:
 
 @pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
 def test_every_answer_is_the_namenodes_own(channel: Channel, request: pytest.FixtureRequest) -> None:
-    """Verbatim, Bounded and OwnWrites after random operations, with enough hits to mean something."""
+    """Verbatim, Bounded and OwnWrites hold for random operations, with enough hits to be significant."""
     needs_zookeeper = channel is Channel.ZOOKEEPER
     zookeeper = request.getfixturevalue("zookeeper_server") if needs_zookeeper else None
     with (
@@ -93,7 +93,7 @@ def test_every_answer_is_the_namenodes_own(channel: Channel, request: pytest.Fix
 
 
 def test_every_answer_on_the_feed_is_the_namenodes_own(zookeeper_server: ZooKeeperServer) -> None:
-    """The same by watches of what three NameNodes write to ZooKeeper: changes are seen soon, and nothing is polled."""
+    """They also hold with ZooKeeper watches on three NameNodes' feed: changes are seen soon, and nothing is polled."""
     with (
         NamespaceServer(zookeeper_server.address, namenodes=3) as served,
         proxied(served, *GLOBS, channel=OwnChannel.FEED, **SETTINGS) as simulation,
@@ -106,7 +106,7 @@ def test_every_answer_on_the_feed_is_the_namenodes_own(zookeeper_server: ZooKeep
 
 
 def test_a_filter_is_followed_without_a_poll(zookeeper_server: ZooKeeperServer) -> None:
-    """A publisher reads the feed as well; its subscribers are those of any filter. It goes on where it was."""
+    """A publisher reads the feed too, serves its filters' subscribers as usual, and resumes after a restart."""
     with NamespaceServer(zookeeper_server.address, namenodes=2) as served:
         service = Service.of(served, zookeeper_server.address)
         service.add("made", "/made/*")
@@ -127,7 +127,7 @@ def test_a_filter_is_followed_without_a_poll(zookeeper_server: ZooKeeperServer) 
 
 
 def has_seen(path: str, subscriber: Subscriber) -> bool:
-    """Tell whether it has an event of that path."""
+    """Return whether the subscriber has an event for this path."""
     return any(event["path"] == path for event in subscriber.events())
 
 
@@ -140,14 +140,14 @@ def proxy_of(light: LightCluster) -> Proxy:
 
 
 def status_of(proxy: Proxy, path: str) -> tuple[int, bool]:
-    """Ask the proxy as alice: the status, and whether it came from memory."""
+    """Ask the proxy as alice; return the status, and whether it was a hit."""
     with Asker(proxy.address) as asker:
         reply = asker.ask("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name=alice")
     return reply.status, reply.is_hit
 
 
 def test_a_standby_opens_no_gate() -> None:
-    """Nothing is answered from memory while no NameNode is active; what was cached before is forgotten."""
+    """While no NameNode is active there are no hits; all entries from before are dropped."""
     with LightCluster() as light, proxy_of(light) as proxy:
         proxy.await_gate()
         with Asker(light.namenode_http) as asker:

@@ -1,8 +1,8 @@
-"""Two NameNodes on one store, whose operations come between each other's reads and transactions.
+"""Two NameNodes on one store, whose operations interleave with each other's reads and transactions.
 
-What is audited: each inode is reached by exactly one entry, or was reclaimed; nothing is lost, no directory is below
-itself, no entry leads nowhere; and the feed, whose segments change meanwhile, gives the same tree. Broken variants of
-the store, which leave guards out, are caught by the same audit.
+The audit checks: each inode is reached by exactly one entry, or is reclaimed; nothing is lost, no directory is below
+itself, no entry is dangling; and the feed, whose segments roll meanwhile, describes the same tree. The same audit
+detects broken variants of the store that leave guards out.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class Unchecked(RacingZnodes):
     """A store whose transactions check no ancestor."""
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Leave the checks out."""
+        """Commit without the checks."""
         await super().commit([each for each in operations if not isinstance(each, Check)])
 
 
@@ -42,7 +42,7 @@ class EditsApart(RacingZnodes):
     """A store that writes the edits in a transaction of their own."""
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Write them after what they say."""
+        """Commit the changes first, then their edits."""
         edits = [each for each in operations if isinstance(each, Create) and each.sequential]
         await super().commit([each for each in operations if each not in edits])
         if edits:
@@ -50,10 +50,10 @@ class EditsApart(RacingZnodes):
 
 
 class SegmentUnchecked(RacingZnodes):
-    """A store whose transactions do not see that another segment of the feed was begun."""
+    """A store whose transactions do not check that the feed has begun another segment."""
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Leave the root's check out, which nothing else needs: a root cannot be moved."""
+        """Commit without the check of the root. No other rule needs it: the root cannot be moved."""
         root = layout.inode(ROOT_ID)
         await super().commit(
             [each for each in operations if not (isinstance(each, Check) and each.path == root)]
@@ -61,10 +61,10 @@ class SegmentUnchecked(RacingZnodes):
 
 
 class AnyVersion(RacingZnodes):
-    """A store that only sees that each inode is there, whatever has become of it."""
+    """A store that checks only that each inode exists, in any version."""
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Check and set whatever version there is."""
+        """Check and set any version."""
         await super().commit([_of_any_version(each) for each in operations])
 
 
@@ -79,12 +79,12 @@ def _of_any_version(operation: Operation) -> Operation:
 
 
 def path(rng: random.Random) -> str:
-    """Draw a path."""
+    """Draw a random path."""
     return "/" + "/".join(rng.choice(NAMES) for _ in range(rng.randrange(1, 5)))
 
 
 async def work(fixture: Fixture, rng: random.Random) -> int:
-    """Be a client; return how many operations did something."""
+    """Act as a client; return how many operations succeeded."""
     done = 0
     namenode, root = fixture.namenode, fixture.root
     for _ in range(OPERATIONS):
@@ -114,7 +114,7 @@ async def work(fixture: Fixture, rng: random.Random) -> int:
 
 
 async def move_about(fixture: Fixture, rng: random.Random) -> int:
-    """Be a client that makes and moves few directories: what goes wrong without guards goes wrong soon."""
+    """Act as a client that creates and moves a few directories: missing guards show early."""
     done = 0
     for _ in range(OPERATIONS):
         if rng.random() < 0.3:
@@ -136,7 +136,7 @@ async def raced(
     directory: Path,
     client: Callable[[Fixture, random.Random], Coroutine[None, None, int]] = work,
 ) -> tuple[int, list[str]]:
-    """Let clients of two NameNodes race; return how much they did, and what the audit finds."""
+    """Race clients of two NameNodes; return the number of successful operations, and the audit's findings."""
     rng = random.Random(seed)
     znodes = store(EmbeddedZnodes(), rng)
     fixtures = [await Fixture.make(directory / f"{seed}-{number}", znodes) for number in range(2)]
@@ -157,7 +157,7 @@ async def raced(
 
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_no_inode_is_lost(seed: int, tmp_path: Path) -> None:
-    """Whatever comes in between: every inode is reached once, every entry and every lease leads to one."""
+    """Whatever interleaves: each inode is reached once, and each entry and lease refers to one."""
     done, found = await raced(seed, RacingZnodes, tmp_path)
     assert done > CLIENTS * OPERATIONS / 4
     assert found == []
@@ -165,20 +165,20 @@ async def test_no_inode_is_lost(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("variant", [Unchecked, AnyVersion, EditsApart, SegmentUnchecked])
 async def test_a_broken_variant_is_caught(variant: type[RacingZnodes], tmp_path: Path) -> None:
-    """Without the guards the audit finds something, in one of a few runs."""
+    """Without the guards, the audit finds a fault within a few runs."""
     for seed in range(60):
         try:
             async with asyncio.timeout(20):
                 _, found = await raced(seed, variant, tmp_path, move_about)
         except (ExceptionGroup, TimeoutError):
-            return  # a client walked into what cannot be
+            return  # a client met an impossible state
         if found:
             return
     pytest.fail(f"{variant.__name__} is not caught")
 
 
 def of_the_entry(self: Transaction) -> tuple[Operation, ...]:
-    """Check the versions of entries in place of those of the inodes: a recreated entry has version 0 again."""
+    """Check the entries' versions in place of the inodes': a recreated entry has version 0 again."""
     operations: list[Operation] = []
     for operation in operations_of(self):
         number = (
@@ -202,13 +202,13 @@ operations_of = Transaction.operations
 async def test_the_version_of_the_entry_is_not_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The audit finds a variant that checks it in place of the inode's."""
+    """The audit detects a variant that checks the entry's version in place of the inode's."""
     monkeypatch.setattr(Transaction, "operations", of_the_entry)
     await test_a_broken_variant_is_caught(RacingZnodes, tmp_path)
 
 
 async def blocks_after_deletion(directory: Path) -> list[str]:
-    """Let a client write a file whose directory another one deletes; return the blocks that it had after that."""
+    """Delete the directory of a file while it is written; return the blocks allocated later, and the orphans."""
     znodes = RacingZnodes(EmbeddedZnodes(), random.Random(1))
     one, other = [await Fixture.make(directory / f"{number}", znodes) for number in range(2)]
     file = await one.create("/d/e/f", "h")
@@ -240,12 +240,12 @@ async def blocks_after_deletion(directory: Path) -> list[str]:
 
 
 async def test_no_block_for_what_was_deleted(tmp_path: Path) -> None:
-    """After another client has deleted the directory the writer's next block is refused; what it had is reclaimed."""
+    """After another client deletes the directory, the next block is refused; the file's blocks are reclaimed."""
     assert await blocks_after_deletion(tmp_path) == []
 
 
 class Moving(RacingZnodes):
-    """A store in which something happens after the first read that begins with a znode."""
+    """A store that runs a callback once, after the first read whose first path is `path`."""
 
     def __init__(
         self, znodes: Znodes, path: str, happen: Callable[[], Coroutine[None, None, object]]
@@ -255,7 +255,7 @@ class Moving(RacingZnodes):
         self._happen: Callable[[], Coroutine[None, None, object]] | None = happen
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Read, and let it happen."""
+        """Read, then run the callback."""
         found = await super().get_many(paths)
         if list(paths[:1]) == [self._path] and self._happen is not None:
             happen, self._happen = self._happen, None
@@ -264,7 +264,7 @@ class Moving(RacingZnodes):
 
 
 async def test_what_moves_while_it_is_looked_for_is_found(tmp_path: Path) -> None:
-    """A file that leaves its directory before that is deleted is not taken for deleted."""
+    """A file that is moved out of its directory before the directory is deleted is not taken for deleted."""
     fixture = await Fixture.make(tmp_path)
     file = await fixture.create("/d/e/f", "h")
 
@@ -280,7 +280,7 @@ async def test_what_moves_while_it_is_looked_for_is_found(tmp_path: Path) -> Non
 
 
 async def test_a_block_that_moves_while_it_is_reported_is_kept(tmp_path: Path) -> None:
-    """A DataNode that starts reports all its blocks: one that CONCAT gives to another file just then is not deleted."""
+    """A starting DataNode reports all blocks; a block that a concurrent CONCAT moves to another file is not deleted."""
     fixture = await Fixture.make(tmp_path / "one")
     for path in ("/f", "/g"):
         upload = await fixture.datanode.create(fixture.root, path, new_file(), HOST)
@@ -301,7 +301,7 @@ async def test_a_block_that_moves_while_it_is_reported_is_kept(tmp_path: Path) -
 async def test_a_writer_that_does_not_look_for_limbo_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A broken variant that finds the file by its id, and does not see whether it is still below the root."""
+    """A broken variant finds a file by its id, without a check that it is still below the root."""
 
     async def alone(self: Resolver, number: int, asked: str) -> Chain:
         (root,) = (await self.chains(["/"]))[0].nodes

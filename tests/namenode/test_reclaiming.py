@@ -1,4 +1,4 @@
-"""What is large has a bounded cost: a tick does a part of a long queue, and a file's blocks are read together."""
+"""Large work has a bounded cost: a tick does part of a long queue, and a file's blocks are read together."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ class Counting(EmbeddedZnodes):
     reads = 0
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Count, and read."""
+        """Count the read, and forward it."""
         self.reads += 1
         return await super().get_many(paths)
 
 
 async def tree(directory: Path) -> Fixture:
-    """Return a NameNode with a directory of files, each of which has a block."""
+    """Return a NameNode with a directory of files with one block each."""
     fixture = await Fixture.make(directory)
     for number in range(FILES):
         file = await fixture.create(f"/d/{number}", A)
@@ -48,12 +48,12 @@ async def blocks(fixture: Fixture, path: str, file_id: int, number: int) -> None
 
 
 async def inodes(fixture: Fixture) -> int:
-    """Return how many inodes there are, the root aside."""
+    """Return the number of inodes without the root."""
     return len(await fixture.znodes.children(layout.INODES)) - 1
 
 
 async def test_a_tick_reclaims_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A large tree takes several ticks, between which the NameNode does its other work."""
+    """A large tree takes several ticks; between them the NameNode does its other work."""
     monkeypatch.setattr(reclaiming, "STEPS_PER_TICK", 10)
     monkeypatch.setattr(reclaiming, "_ENTRIES_AT_ONCE", 4)
     fixture = await tree(tmp_path)
@@ -68,7 +68,7 @@ async def test_a_tick_reclaims_a_part(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 async def test_others_go_on_while_a_tree_is_reclaimed(tmp_path: Path) -> None:
-    """In a light cluster, whose store never waits, others run between two inodes; two ticks at once do no harm."""
+    """The embedded store never blocks, so reclaiming yields between two inodes; two concurrent ticks do no harm."""
     fixture = await tree(tmp_path)
     await fixture.namenode.delete(fixture.root, "/d", recursive=True)
     seen: list[int] = []
@@ -87,7 +87,7 @@ async def test_others_go_on_while_a_tree_is_reclaimed(tmp_path: Path) -> None:
 
 
 async def test_a_large_file_is_reclaimed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some blocks a step; a NameNode that goes on after another one does not find those that are gone."""
+    """A step deletes some of the blocks; another NameNode continues, and tolerates blocks that are gone."""
     monkeypatch.setattr(reclaiming, "STEPS_PER_TICK", 2)
     monkeypatch.setattr(reclaiming, "_BLOCKS_AT_ONCE", 3)
     fixture = await Fixture.make(tmp_path)
@@ -105,7 +105,7 @@ async def test_a_large_file_is_reclaimed_in_parts(tmp_path: Path, monkeypatch: p
 
 
 async def test_a_tick_deletes_a_part_of_the_replicas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A DataNode deletes so many replicas a tick, and the event loop runs others between two."""
+    """A DataNode deletes a bounded number of replicas a tick, and yields to the event loop between two."""
     fixture = await tree(tmp_path)
     await fixture.namenode.delete(fixture.root, "/d", recursive=True)
     await fixture.namenode.reclaim()
@@ -127,7 +127,7 @@ async def test_a_tick_deletes_a_part_of_the_replicas(tmp_path: Path, monkeypatch
 
 
 async def test_a_tick_releases_a_part_of_the_leases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the files that their writers have left so many are closed a tick."""
+    """A bounded number of abandoned files is closed in each tick."""
     monkeypatch.setattr(namenode, "PER_TICK", 2)
     fixture = await Fixture.make(tmp_path)
     files = {(await fixture.create(f"/{number}", A)).id for number in range(5)}
@@ -142,7 +142,7 @@ async def test_a_tick_releases_a_part_of_the_leases(tmp_path: Path, monkeypatch:
 
 
 async def test_all_blocks_of_a_file_are_read_together(tmp_path: Path) -> None:
-    """CONCAT and TRUNCATE of many blocks: their rules are not asked once more for each of them."""
+    """CONCAT and TRUNCATE of many blocks do not read each block again."""
     znodes = Counting()
     fixture = await Fixture.make(tmp_path, znodes)
     for path in ("/f", "/g"):

@@ -1,4 +1,4 @@
-"""Replicas as files with their CRCs, and what a block's recovery makes of several."""
+"""Replicas are files with CRCs; a block's recovery decides between several of them."""
 
 import contextlib
 import resource
@@ -28,7 +28,7 @@ BLOCK = 7
 
 
 def written(directory: Path, *parts: bytes) -> Replicas:
-    """Return replicas of which one is whole."""
+    """Return replicas with one finalized replica, written in these parts."""
     replicas = Replicas(directory)
     replica = replicas.create(BLOCK, 1001)
     for part in parts:
@@ -41,13 +41,13 @@ def written(directory: Path, *parts: bytes) -> Replicas:
     ("begin", "length"), [(0, len(DATA)), (1, 10), (CHUNK - 1, 2), (1000, 5000), (len(DATA), 1)]
 )
 def test_a_part_is_read(begin: int, length: int, tmp_path: Path) -> None:
-    """However it was written, and wherever it begins."""
+    """A range is read correctly whatever its bounds, and however the replica was written."""
     replicas = written(tmp_path, DATA[:100], DATA[100:1500], DATA[1500:])
     assert b"".join(replicas.read(BLOCK, begin, length)) == DATA[begin : begin + length]
 
 
 def test_a_changed_byte_is_noticed(tmp_path: Path) -> None:
-    """Where it is read, and not elsewhere."""
+    """It fails a read of its chunk, and no other read."""
     replicas = written(tmp_path, DATA)
     file = tmp_path / "finalized" / f"{BLOCK}_1001"
     changed = bytearray(DATA)
@@ -59,7 +59,7 @@ def test_a_changed_byte_is_noticed(tmp_path: Path) -> None:
 
 
 def kill(replica: WritingReplica, data: bytes) -> None:
-    """Write, and leave the files as a process does that is killed then."""
+    """Write, then leave the files as a killed process would."""
     replica.write(data)
     replica._data.close()  # noqa: SLF001 - as the end of the process closes them
     replica._crcs.close()  # noqa: SLF001 - as above
@@ -68,10 +68,10 @@ def kill(replica: WritingReplica, data: bytes) -> None:
 @pytest.mark.parametrize("more", [0, 1, 400, CHUNK, 5000])
 @pytest.mark.parametrize("length", [0, 700, 2 * CHUNK])
 def test_what_has_no_crc_does_not_count(length: int, more: int, tmp_path: Path) -> None:
-    """A replica that was being written when the process stopped is as long as its CRCs say, and is cut there."""
+    """After a crash, an unfinished replica is as long as its CRCs cover, and is cut there."""
     kill(Replicas(tmp_path).create(BLOCK, 1001), DATA[:length])
     with (tmp_path / "rbw" / f"{BLOCK}_1001").open("ab") as data:
-        data.write(bytes(more))  # of a write that had come so far
+        data.write(bytes(more))  # from an interrupted write
     again = Replicas(tmp_path)
     assert again.find(BLOCK) == Found(1001, length, is_finalized=False)
     again.recover(BLOCK, 1002, length)
@@ -80,7 +80,7 @@ def test_what_has_no_crc_does_not_count(length: int, more: int, tmp_path: Path) 
 
 
 def test_a_corrupt_chunk_at_the_end_does_not_count(tmp_path: Path) -> None:
-    """Of a replica that was being written; what comes before it does."""
+    """An unfinished replica ends before its corrupt last chunk."""
     kill(Replicas(tmp_path).create(BLOCK, 1001), DATA[:700])
     (tmp_path / "rbw" / f"{BLOCK}_1001").write_bytes(DATA[:CHUNK] + b"x" + DATA[CHUNK + 1 : 700])
     assert Replicas(tmp_path).find(BLOCK) == Found(1001, CHUNK, is_finalized=False)
@@ -88,7 +88,7 @@ def test_a_corrupt_chunk_at_the_end_does_not_count(tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def before_each_line(act: Callable[[], None]) -> Iterator[None]:
-    """Act before each line of the module that is run."""
+    """Call `act` before each line of the module that runs."""
 
     def trace(frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
         if frame.f_code.co_filename != module.__file__:
@@ -106,12 +106,12 @@ def before_each_line(act: Callable[[], None]) -> Iterator[None]:
 
 
 def test_a_stop_before_any_line_costs_no_acknowledged_byte(tmp_path: Path) -> None:
-    """Of appends, and of recoveries that cut: after the next start what was acknowledged is read, and appended to."""
+    """A crash at any line of an append or a cutting recovery keeps acknowledged bytes readable and appendable."""
     stops: list[tuple[Path, int]] = []
     acknowledged = 0
 
     def stop() -> None:
-        """Keep what a process that is killed now leaves."""
+        """Copy the files that a process killed now would leave."""
         left = tmp_path / f"stop{len(stops)}"
         shutil.copytree(tmp_path / "running", left)
         stops.append((left, acknowledged))
@@ -128,7 +128,7 @@ def test_a_stop_before_any_line_costs_no_acknowledged_byte(tmp_path: Path) -> No
         replica.restamp(1003)
         replica.write(DATA[750:1500])
         replica.finish()
-        acknowledged = 600  # it is to be cut there, and then within its first chunk
+        acknowledged = 600  # the replica will be cut there, and then within its first chunk
         replicas.recover(BLOCK, 1004, 600)
         replica = replicas.reopen(BLOCK, 1005)
         replica.write(DATA[600:610])
@@ -151,7 +151,7 @@ def test_a_stop_before_any_line_costs_no_acknowledged_byte(tmp_path: Path) -> No
 
 @contextlib.contextmanager
 def full_disk(size: int) -> Iterator[None]:
-    """Let no file become larger."""
+    """Limit the size of every file, as a full disk does."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -161,7 +161,7 @@ def full_disk(size: int) -> Iterator[None]:
 
 
 def test_a_start_needs_no_room(tmp_path: Path) -> None:
-    """What was being written may be recovered later."""
+    """Replicas that were being written can be recovered later, when there is room."""
     kill(Replicas(tmp_path).create(BLOCK, 1001), DATA[:700])
     with full_disk(0):
         again = Replicas(tmp_path)
@@ -172,7 +172,7 @@ def test_a_start_needs_no_room(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("room", [0, 100, CHUNK, 1000])
 def test_a_full_disk_leaves_what_was_before(room: int, tmp_path: Path) -> None:
-    """A write of which a part fits raises, and the replica is as long as it was, with the CRCs of that."""
+    """A write that fits only in part raises; the replica keeps its length, and the CRCs for it."""
     replicas = Replicas(tmp_path)
     replica = replicas.create(BLOCK, 1001)
     replica.write(DATA[:700])
@@ -185,7 +185,7 @@ def test_a_full_disk_leaves_what_was_before(room: int, tmp_path: Path) -> None:
 
 
 def test_writing_goes_on_within_a_chunk(tmp_path: Path) -> None:
-    """Under the next stamp; the CRC of the chunk that was begun is that of all its bytes."""
+    """The replica gets the next stamp; the CRC of the unfinished chunk covers all its bytes."""
     replicas = written(tmp_path, DATA[:700])
     replica = replicas.reopen(BLOCK, 1002)
     replica.write(DATA[700:])
@@ -203,7 +203,7 @@ def test_writing_goes_on_within_a_chunk(tmp_path: Path) -> None:
     ("begin", "end"), [(0, 700), (512, 512), (600, 600), (1, 513), (600, 700), (0, 1), (0, 512)]
 )
 def test_a_begun_replica_is_read_as_far_as_it_has_come(begin: int, end: int, tmp_path: Path) -> None:
-    """The CRC of its last chunk changes; a changed byte in another one is noticed."""
+    """The CRC of its last chunk still changes; a changed byte in any other chunk is detected."""
     replicas = Replicas(tmp_path)
     replica = replicas.create(BLOCK, 1001)
     replica.write(DATA[:700])
@@ -217,7 +217,7 @@ def test_a_begun_replica_is_read_as_far_as_it_has_come(begin: int, end: int, tmp
 
 
 def test_a_changed_byte_gets_no_new_crc(tmp_path: Path) -> None:
-    """Neither by an append nor by a truncation: the chunk whose CRC is written again is checked before."""
+    """An append or truncation first checks the chunk whose CRC it rewrites."""
     replicas = written(tmp_path, DATA)
     file = tmp_path / "finalized" / f"{BLOCK}_1001"
     file.write_bytes(DATA[:-1] + b"x")
@@ -233,7 +233,7 @@ def test_a_changed_byte_gets_no_new_crc(tmp_path: Path) -> None:
 
 
 def test_a_replica_under_recovery_is_not_written(tmp_path: Path) -> None:
-    """Its writer notices that when it goes on."""
+    """Its writer gets ReplicaStoppedError."""
     replica = Replicas(tmp_path).create(BLOCK, 1001)
     replica.write(DATA)
     replica.stop()
@@ -257,20 +257,20 @@ EMPTY, LATER = Found(1001, 0, is_finalized=False), Found(1003, 900, is_finalized
         ({"a": BEGUN, "b": EMPTY, "c": None}, 700, ("a",)),
         ({"a": EMPTY, "b": None}, 0, ()),
         ({}, 0, ()),
-        ({"a": Found(1002, 500, is_finalized=True)}, 500, ("a",)),  # it stopped before it could say so
+        ({"a": Found(1002, 500, is_finalized=True)}, 500, ("a",)),  # it stopped before it could report
     ],
 )
 def test_what_a_recovery_comes_to(
     found: dict[str, Found | None], length: int, datanodes: tuple[str, ...]
 ) -> None:
-    """A whole replica's length wins; without one all are cut to the shortest; without a byte the block goes."""
+    """A finalized replica sets the length; without one all are cut to the shortest; without any byte the block goes."""
     outcome = decide_recovery(Recovery(file=1, block=BLOCK, recovery_id=1002), found)
     assert outcome is not None
     assert (outcome.length, outcome.datanodes, outcome.is_empty) == (length, datanodes, not datanodes)
 
 
 def test_a_truncation_says_the_length_itself(tmp_path: Path) -> None:
-    """Of the replicas that have as much."""
+    """The order sets the length, and keeps the replicas that are at least as long."""
     order = Recovery(file=1, block=BLOCK, recovery_id=1002, truncate_to=800)
     outcome = decide_recovery(order, {"a": WHOLE, "b": Found(1001, 700, is_finalized=True)})
     assert outcome is not None

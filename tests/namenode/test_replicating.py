@@ -1,4 +1,4 @@
-"""DataNodes that die, return, lose and damage replicas; and the queues by which that is made up for."""
+"""DataNodes die, return, lose and damage replicas; the replication queues make up for it."""
 
 import asyncio
 import itertools
@@ -46,7 +46,7 @@ from tests.namenode.test_several_datanodes import chain_of, damage, flip
 
 
 async def numbers(cluster: Several, path: str = "/f") -> list[int]:
-    """Return how many good replicas the blocks of a file have."""
+    """Return the number of good replicas of each block of a file."""
     return [len(each) for each in await cluster.held(path)]
 
 
@@ -60,7 +60,7 @@ async def set_replication(cluster: Several, replication: int, path: str = "/f") 
 
 
 async def test_no_copy_is_made_while_a_datanode_is_away(tmp_path: Path) -> None:
-    """Z16: its session has ended, so it is stale; within 10.5 minutes nothing is moved because of that."""
+    """Z16: its session has ended, so it is stale; for 10.5 minutes no replica is copied because of that."""
     async with several(tmp_path, datanodes=4) as cluster:
         await cluster.write("/f")
         held = set.union(*await cluster.held("/f"))
@@ -79,7 +79,7 @@ async def test_no_copy_is_made_while_a_datanode_is_away(tmp_path: Path) -> None:
 
 
 async def test_what_a_dead_datanode_had_is_copied_and_it_returns(tmp_path: Path) -> None:
-    """Z16: then there is too much of it, and what is too much goes; orders that it had are carried out by others."""
+    """Z16: after its return the surplus replicas are deleted; other DataNodes carry out its orders."""
     async with several(tmp_path, datanodes=4) as cluster:
         await cluster.write("/f")
         dead = cluster.datanodes[0]
@@ -96,7 +96,7 @@ async def test_what_a_dead_datanode_had_is_copied_and_it_returns(tmp_path: Path)
 
 
 async def test_a_burial_takes_several_ticks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Z16: so that other work is not kept waiting."""
+    """Z16: other work is not delayed by it."""
     monkeypatch.setattr(replicating, "_BUCKETS_AT_ONCE", 1)
     async with several(tmp_path, datanodes=4) as cluster:
         await cluster.write("/f", replication=4)
@@ -127,7 +127,7 @@ async def test_a_burial_withdraws_many_orders_in_several_ticks(
 
 
 async def test_no_append_behind_a_lost_block(tmp_path: Path) -> None:
-    """As HDFS has it: the file stays closed, and can be read and written once its DataNode is back."""
+    """As with HDFS, the file stays closed; once the DataNode is back it can be read and appended to."""
     async with several(tmp_path, datanodes=2) as cluster:
         await cluster.write("/f", DATA[:1000], replication=1)
         dead = cluster.datanodes[0]
@@ -148,7 +148,7 @@ async def test_no_append_behind_a_lost_block(tmp_path: Path) -> None:
 
 
 class _Compared(str):
-    """A text that counts how often one is compared with another."""
+    """A string that counts its comparisons."""
 
     __slots__ = ()
     __hash__ = str.__hash__
@@ -160,7 +160,7 @@ class _Compared(str):
 
 
 async def test_many_blocks_that_wait_cost_a_tick_little(tmp_path: Path) -> None:
-    """Z16: a tick looks at some of them, and what it knows of the others costs it one comparison each."""
+    """Z16: a tick checks some of them; each of the others costs at most one comparison."""
     async with several(tmp_path, datanodes=0) as cluster:
         running = cluster.namenodes[0].running
         blocks = range(10**6, 10**6 + 2_000)
@@ -169,13 +169,13 @@ async def test_many_blocks_that_wait_cost_a_tick_little(tmp_path: Path) -> None:
                 [Create(layout.waiting(each), b"") for each in blocks[at : at + 1_000]]
             )
         seen: dict[str, float] = {_Compared(block): 0.0 for block in blocks}
-        running.replicating._whole_since = seen  # noqa: SLF001 - as if all had been seen
+        running.replicating._whole_since = seen  # noqa: SLF001 - as if all had been seen before
         await running.replicating.tick()
         assert _Compared.compared <= 2 * len(blocks)
 
 
 async def test_orders_of_a_dead_datanode_are_handed_on(tmp_path: Path) -> None:
-    """Z16: copies that it was to make are made by others; what it was to delete it deletes when it is back."""
+    """Z16: other DataNodes make its copies; it carries out its deletions when it is back."""
     async with several(tmp_path, datanodes=4) as cluster:
         await cluster.write("/f")
         await cluster.write("/gone")
@@ -206,7 +206,7 @@ async def test_orders_of_a_dead_datanode_are_handed_on(tmp_path: Path) -> None:
 
 
 async def test_a_lost_block_is_back_with_its_last_datanode(tmp_path: Path) -> None:
-    """It is missing until then, and waits."""
+    """Until the DataNode is back, the block is missing and queued."""
     async with several(tmp_path, datanodes=2) as cluster:
         await cluster.write("/f", replication=1)
         dead = cluster.datanodes[0]
@@ -220,7 +220,7 @@ async def test_a_lost_block_is_back_with_its_last_datanode(tmp_path: Path) -> No
 
 
 async def test_a_datanode_that_was_paused_reports_when_it_goes_on(tmp_path: Path) -> None:
-    """Z16: its process never ended, and it was taken for dead: what was dropped is counted again."""
+    """Z16: its process never ended but was declared dead; its dropped replicas are counted again."""
     async with several(tmp_path) as cluster:
         await cluster.write("/f", replication=2)
         paused = cluster.datanodes[0]
@@ -235,7 +235,7 @@ async def test_a_datanode_that_was_paused_reports_when_it_goes_on(tmp_path: Path
 
 
 async def test_a_datanode_returns_together_with_its_address(tmp_path: Path) -> None:
-    """No transaction leaves its heartbeat beside the address of the process before."""
+    """No transaction combines its heartbeat with the address of its previous process."""
     async with several(tmp_path, datanodes=1) as cluster:
         before = cluster.datanodes[0]
         await cluster.kill(before)
@@ -252,7 +252,7 @@ async def test_a_datanode_returns_together_with_its_address(tmp_path: Path) -> N
 
 
 async def test_a_datanode_that_was_paused_leaves_the_next_its_address(tmp_path: Path) -> None:
-    """Though the pause began between its look at the heartbeat and what it has to say of itself."""
+    """The pause began between its read of the heartbeat and the write of its own record."""
     async with several(tmp_path, datanodes=1) as cluster:
         paused = cluster.datanodes[0]
         seen = paused.running.znodes.get_many
@@ -265,10 +265,10 @@ async def test_a_datanode_that_was_paused_leaves_the_next_its_address(tmp_path: 
                 cluster.datanodes.remove(paused)
                 await paused.member.expire()
                 following[0] = await cluster.start_datanode(paused.directory.name)
-                cluster.datanodes.append(paused)  # to be ended
+                cluster.datanodes.append(paused)  # so that it is ended, too
             return found
 
-        paused.running.znodes.get_many = read  # type: ignore[method-assign] # to come between
+        paused.running.znodes.get_many = read  # type: ignore[method-assign] # to interleave
         with paused.running.datanode.transferring():
             with suppress(BadVersionError):
                 await paused.running.tick()
@@ -279,7 +279,7 @@ async def test_a_datanode_that_was_paused_leaves_the_next_its_address(tmp_path: 
 
 
 async def test_a_burial_stops_when_the_datanode_returns(tmp_path: Path) -> None:
-    """Z16: a leader that saw it dead drops nothing more of it once it has said that it is back."""
+    """Z16: the leader drops no more replicas of a DataNode once it has reported that it is back."""
     async with several(tmp_path, namenodes=1) as cluster:
         await cluster.write("/f")
         dead = cluster.datanodes[0]
@@ -289,7 +289,7 @@ async def test_a_burial_stops_when_the_datanode_returns(tmp_path: Path) -> None:
         leader = cluster.namenodes[0].running
         await leader.datanodes.look()
         leader.replicating.observe()
-        seen = leader.replicating._own.get_many  # noqa: SLF001 - to come between
+        seen = leader.replicating._own.get_many  # noqa: SLF001 - to interleave
         back: list[DataNodeProcess] = []
 
         async def read(paths: Sequence[str]) -> tuple[Znode | None, ...]:
@@ -304,12 +304,12 @@ async def test_a_burial_stops_when_the_datanode_returns(tmp_path: Path) -> None:
         assert await numbers(cluster) == [3, 3, 3]
 
 
-# ---- how many ------------------------------------------------------------------------------------------------------
+# ---- the number of replicas ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 3), (4, 2)])
 async def test_setting_the_replication_changes_the_replicas(before: int, after: int, tmp_path: Path) -> None:
-    """Z19: upwards by copies; downwards by deletions."""
+    """Z19: a higher replication makes copies, a lower one deletions."""
     async with several(tmp_path, datanodes=4) as cluster:
         await cluster.write("/f", replication=before)
         await set_replication(cluster, after)
@@ -323,7 +323,7 @@ async def test_setting_the_replication_changes_the_replicas(before: int, after: 
 async def test_joined_blocks_have_as_many_replicas_as_the_file_wants(
     target: int, source: int, tmp_path: Path
 ) -> None:
-    """Those of a source with another replication, too; nothing is looked at where all want the same."""
+    """This holds for a source with another replication; nothing is queued where the replications are equal."""
     async with several(tmp_path) as cluster:
         await cluster.write("/f", replication=target)
         await cluster.write("/g", replication=source)
@@ -338,7 +338,7 @@ async def test_joined_blocks_have_as_many_replicas_as_the_file_wants(
 
 
 async def test_blocks_that_were_to_be_looked_at_are_so_when_they_are_joined(tmp_path: Path) -> None:
-    """What was queued for their own file says nothing when that is gone: after SETREPLICATION, or another CONCAT."""
+    """Blocks queued for their own file are queued again for the new one: after SETREPLICATION, or another CONCAT."""
     async with several(tmp_path) as cluster:
         await cluster.write("/f", replication=3)
         await cluster.write("/g", replication=1)
@@ -355,7 +355,7 @@ async def test_blocks_that_were_to_be_looked_at_are_so_when_they_are_joined(tmp_
 
 
 async def test_what_a_deleted_file_had_goes(tmp_path: Path) -> None:
-    """At all DataNodes, also while it is being copied and deleted."""
+    """Its replicas are deleted at all DataNodes, even while they are being copied and deleted."""
     async with several(tmp_path, datanodes=4) as cluster:
         namenode = cluster.namenodes[0].running.namenode
         for number, replication in enumerate((1, 4)):
@@ -374,7 +374,7 @@ async def test_what_a_deleted_file_had_goes(tmp_path: Path) -> None:
 async def test_a_copy_that_fails_is_made_at_another_datanode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Z17: and one impossible order does not keep from the others; when the DataNode can again, it is asked again."""
+    """Z17: an impossible order does not block others; the DataNode is used again once it has recovered."""
     async with several(tmp_path, datanodes=3) as cluster:
         await cluster.write("/f", DATA[:100], replication=1)
         failing: set[str] = {cluster.datanodes[1].name}
@@ -402,7 +402,7 @@ async def test_a_copy_that_fails_is_made_at_another_datanode(
 
 
 async def test_a_corrupt_replica_is_replaced_and_then_goes(tmp_path: Path) -> None:
-    """Z11: it is marked when it is read; a copy of a good one comes before the deletion."""
+    """Z11: a read marks it; a copy of a good replica precedes the deletion."""
     async with several(tmp_path, datanodes=4) as cluster:
         await cluster.write("/f")
         bad = cluster.datanodes[0]
@@ -419,7 +419,7 @@ async def test_a_corrupt_replica_is_replaced_and_then_goes(tmp_path: Path) -> No
 
 
 async def test_a_corrupt_replica_is_overwritten_if_all_have_one(tmp_path: Path) -> None:
-    """Z11: by a good copy, at the same DataNode."""
+    """Z11: a good copy replaces it at the same DataNode."""
     async with several(tmp_path) as cluster:
         await cluster.write("/f", DATA[:5000])
         damage(cluster.datanodes[0], flip)
@@ -432,7 +432,7 @@ async def test_a_corrupt_replica_is_overwritten_if_all_have_one(tmp_path: Path) 
 
 
 async def test_the_only_copy_is_kept_though_it_is_corrupt(tmp_path: Path) -> None:
-    """Z11: and so are all of several; a person can decide."""
+    """Z11: the same holds for several replicas that are all corrupt; an operator can decide."""
     async with several(tmp_path) as cluster:
         for path, replication in (("/one", 1), ("/all", 3)):
             await cluster.write(path, DATA[:100], replication=replication)
@@ -450,7 +450,7 @@ async def test_the_only_copy_is_kept_though_it_is_corrupt(tmp_path: Path) -> Non
 
 
 async def test_a_replica_that_is_gone_from_a_disk_is_made_again(tmp_path: Path) -> None:
-    """Z14: the next report says so."""
+    """Z14: the next block report shows it."""
     async with several(tmp_path, datanodes=4) as cluster:
         await cluster.write("/f")
         poor = cluster.datanodes[0]
@@ -464,7 +464,7 @@ async def test_a_replica_that_is_gone_from_a_disk_is_made_again(tmp_path: Path) 
 async def crossed(
     cluster: Several, monkeypatch: pytest.MonkeyPatch, change: Callable[[], Awaitable[None]]
 ) -> None:
-    """Let a DataNode, whose /old is gone from its disk, report; let something happen before a NameNode takes that."""
+    """Send the report of a DataNode that lost /old; run `change` before a NameNode takes the report."""
     monkeypatch.setattr(inventory, "BUCKETS", 1)
     await cluster.write("/old", DATA[:100], replication=1)
     await cluster.write("/kept", DATA[:100], replication=1)
@@ -479,7 +479,7 @@ async def crossed(
 async def test_what_is_younger_than_a_report_is_not_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Z14: a block that crosses the report leaves it for the next one, which says what is missing."""
+    """Z14: a block written while a report is on its way invalidates it; the next report shows the missing block."""
     async with several(tmp_path, datanodes=2) as cluster:
         await crossed(cluster, monkeypatch, lambda: cluster.write("/new", DATA[:10], replication=1))
         assert await numbers(cluster, "/new") == [1]
@@ -497,7 +497,7 @@ async def test_what_is_younger_than_a_report_is_not_missing(
 async def test_a_report_without_its_version_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A broken variant that takes a report for one of now loses a block that crossed it."""
+    """A broken variant treats an old report as current, and loses a block written since."""
     async with several(tmp_path, datanodes=2) as cluster:
         znodes = cluster.namenodes[0].running.znodes
         name = cluster.datanodes[0].name
@@ -516,7 +516,7 @@ async def test_a_report_without_its_version_is_caught(
 
 
 async def test_large_reports_are_taken_in_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Z14: each of them one transaction; what no file has is deleted."""
+    """Z14: each step is one transaction; replicas that belong to no file are deleted."""
     monkeypatch.setattr(replicating, "_OF_ONE_STEP", 2)
     monkeypatch.setattr(inventory, "BUCKETS", 2)
     async with several(tmp_path, datanodes=2) as cluster:
@@ -540,7 +540,7 @@ async def test_large_reports_are_taken_in_steps(tmp_path: Path, monkeypatch: pyt
 
 
 async def test_a_doubled_datanode_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A copy of a directory has the same id: it does not start while the first one runs."""
+    """A copy of a directory has the same id; it does not start while the first DataNode runs."""
     monkeypatch.setattr(on_zookeeper, "START_S", 0.0)
     async with several(tmp_path, datanodes=1) as cluster:
         first = cluster.datanodes[0]
@@ -550,13 +550,13 @@ async def test_a_doubled_datanode_is_refused(tmp_path: Path, monkeypatch: pytest
 
 
 async def test_a_datanode_of_another_namespace_is_refused(tmp_path: Path) -> None:
-    """Nothing of its blocks is deleted, nothing says that it is there; at its own namespace it serves them."""
+    """None of its blocks is deleted and it is not registered; in its own namespace it serves them again."""
     async with several(tmp_path, datanodes=1) as cluster, several(tmp_path, datanodes=0) as other:
         await cluster.write("/f", replication=1)
         name = cluster.datanodes[0].name
         await cluster.kill(cluster.datanodes[0])
         own, foreign = [
-            (await each.namenodes[0].running.namenode._fs.namespace()).block_pool  # noqa: SLF001 - to look
+            (await each.namenodes[0].running.namenode._fs.namespace()).block_pool  # noqa: SLF001 - to read it
             for each in (cluster, other)
         ]
         with pytest.raises(on_zookeeper.ForeignNamespaceError, match=f"{tmp_path / 'dn1'}.*{own}.*{foreign}"):
@@ -571,7 +571,7 @@ async def test_a_datanode_of_another_namespace_is_refused(tmp_path: Path) -> Non
 
 
 async def test_a_directory_of_before_it_named_its_namespace_is_taken_as_it_is(tmp_path: Path) -> None:
-    """From then on it is of the namespace at which it was started."""
+    """The directory then belongs to the namespace in which it was started."""
     async with several(tmp_path, datanodes=1) as cluster:
         await cluster.write("/f", replication=1)
         file = cluster.datanodes[0].directory / "namespace"
@@ -585,7 +585,7 @@ async def test_a_directory_of_before_it_named_its_namespace_is_taken_as_it_is(tm
 
 
 async def test_operators_see_what_is_queued(tmp_path: Path) -> None:
-    """Items, of all queues: a queue that each DataNode has is no item."""
+    """The sum of all queues' items; the DataNodes' queue znodes themselves are not counted."""
     async with several(tmp_path, datanodes=2) as cluster:
         await cluster.write("/f")
         await cluster.settle(3)
@@ -604,7 +604,7 @@ async def test_operators_see_what_is_queued(tmp_path: Path) -> None:
 async def test_an_acknowledgement_without_its_bucket_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Z13: fsck names it, and what it repairs the next report sets right."""
+    """Z13: fsck reports it; after its repair the next block report completes the record."""
 
     async def nothing(self: Ledger, block: Block) -> list[Operation]:
         del self, block
@@ -637,7 +637,7 @@ async def test_a_deletion_before_the_copy_is_caught(tmp_path: Path, monkeypatch:
 async def test_a_lock_that_is_left_by_the_dead_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Z14: a claim that does not end with its session keeps a report for ever."""
+    """Z14: a claim that outlives its session blocks a report forever."""
 
     async def taken(directory: Path) -> list[str]:
         async with several(directory, namenodes=2) as cluster:
@@ -646,7 +646,7 @@ async def test_a_lock_that_is_left_by_the_dead_is_caught(
             damage(cluster.datanodes[0], Path.unlink)
             assert await cluster.datanodes[0].running.reporting.report() == 1
             first = cluster.namenodes[0]
-            first.member.die_at = (first.member.commits + 1, False)  # behind the claim
+            first.member.die_at = (first.member.commits + 1, False)  # after the claim
             with pytest.raises(DeadError):
                 await first.running.replicating.reports()
             await cluster.kill(first)
@@ -666,10 +666,10 @@ async def test_a_lock_that_is_left_by_the_dead_is_caught(
 async def test_work_goes_on_under_another_claim_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Z18: a process whose session has ended changes nothing, also when another one has claimed the same item."""
+    """Z18: a process whose session has expired changes nothing, even if another has claimed the same item."""
 
     async def late(cluster: Several) -> None:
-        """Let one NameNode go on with a claim after another one has claimed the item, too."""
+        """Continue with a claim after its session has expired and another NameNode has claimed the item."""
         znode = await cluster.namenodes[0].running.znodes.get(layout.report(cluster.datanodes[0].name))
         one, other = cluster.namenodes
         async with Claims(one.running.znodes).claimed("block_reports", znode) as first:
@@ -691,7 +691,7 @@ async def test_work_goes_on_under_another_claim_no_more(
 
 
 async def test_of_two_that_claim_at_once_one_works(tmp_path: Path) -> None:
-    """Z18: whatever comes between their reads."""
+    """Z18: whatever interleaves with their reads."""
     async with several(tmp_path, namenodes=2, datanodes=1) as cluster:
         znode = await cluster.namenodes[0].running.znodes.get(layout.report(cluster.datanodes[0].name))
         for _ in range(20):
@@ -717,7 +717,7 @@ async def test_of_two_that_claim_at_once_one_works(tmp_path: Path) -> None:
 async def test_a_claim_does_not_outlive_its_work(
     queues: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Z14: ZooKeeper is away when it ends, and the session lives on; whether or not the work was done by then."""
+    """Z14: ZooKeeper is unavailable when the work ends, the session survives; the work may be complete or not."""
     async with several(tmp_path) as cluster:
         await left_open(cluster)
         with monkeypatch.context() as context:
@@ -732,7 +732,7 @@ async def test_a_claim_does_not_outlive_its_work(
 
 
 def without(context: pytest.MonkeyPatch, datanode: DataNodeProcess, queues: tuple[str, ...]) -> None:
-    """Have a DataNode take nothing out of these queues: the connection is lost under that."""
+    """Make each of the DataNode's deletions from these queues fail with a lost connection."""
     znodes = datanode.running.znodes
     commit = znodes.commit
 
@@ -748,7 +748,7 @@ def without(context: pytest.MonkeyPatch, datanode: DataNodeProcess, queues: tupl
 async def test_a_claim_that_was_made_unseen_is_taken_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Z14: the reply to the transaction that makes it is lost."""
+    """Z14: the reply to the transaction that creates the claim is lost."""
     async with several(tmp_path, datanodes=1) as cluster:
         znodes = cluster.namenodes[0].running.znodes
         commit, own = znodes.commit, Claims(znodes)
@@ -765,12 +765,12 @@ async def test_a_claim_that_was_made_unseen_is_taken_away(
                     pass
         item = await znodes.get(path)
         async with Claims(znodes).claimed("block_reports", item) as claim:
-            assert claim is None  # what another one has made stays
+            assert claim is None  # another process's claim stays
         async with own.claimed("block_reports", item) as claim:
             assert claim is not None
             again = await znodes.get(path)
             async with own.claimed("block_reports", again) as second:
-                assert second is None  # this one is worked on
+                assert second is None  # this item is already in progress
         assert await cluster.queued() == []
 
 
@@ -781,7 +781,7 @@ Step = Callable[[Several], Awaitable[None]]
 
 
 async def after_death(cluster: Several) -> None:
-    """Have blocks of a dead DataNode to be copied."""
+    """Prepare blocks of a dead DataNode that must be copied."""
     await cluster.write("/f")
     await cluster.kill(cluster.datanodes[0])
     await cluster.tick()
@@ -789,7 +789,7 @@ async def after_death(cluster: Several) -> None:
 
 
 async def too_few_and_too_many(cluster: Several) -> None:
-    """Have blocks that want other replicas."""
+    """Prepare blocks with too few and too many replicas."""
     await cluster.write("/f", replication=1)
     await cluster.write("/g", DATA[:10], replication=3)
     await set_replication(cluster, 3)
@@ -797,7 +797,7 @@ async def too_few_and_too_many(cluster: Several) -> None:
 
 
 async def damaged(cluster: Several) -> None:
-    """Have corrupt replicas, and such as are gone, and a report."""
+    """Prepare a corrupt replica, a missing one, and a block report."""
     await cluster.write("/f")
     blocks = (await cluster.file("/f")).blocks
     for each in cluster.datanodes:
@@ -811,7 +811,7 @@ async def damaged(cluster: Several) -> None:
 
 
 async def left_open(cluster: Several) -> None:
-    """Have a block that is to be recovered, and a deleted file."""
+    """Prepare a block under recovery, and a deleted file."""
     await cluster.write("/gone")
     upload = await cluster.begin("/f")
     await upload.write(DATA[:1000])
@@ -828,7 +828,7 @@ def upload(replication: int) -> Step:
 
 
 async def append(cluster: Several, data: bytes = DATA[: BLOCK + 1000]) -> None:
-    """Append to /f, through the first DataNode that holds its last block, as a NameNode redirects it."""
+    """Append to /f through the first DataNode that holds its last block, as a NameNode redirects it."""
     root = cluster.namenodes[0].running.namenode.caller(ROOT_USER)
     *_, holders = [names(cluster.datanodes), *await cluster.held("/f")]
     datanode = next(each for each in cluster.datanodes if each.name in holders)
@@ -838,17 +838,17 @@ async def append(cluster: Several, data: bytes = DATA[: BLOCK + 1000]) -> None:
 
 
 async def written(cluster: Several) -> None:
-    """Have a file, with a block that is not full at its end."""
+    """Prepare a file whose last block is not full."""
     await cluster.write("/f")
 
 
 async def repeat(cluster: Several) -> None:
-    """Upload /f once more, through another DataNode."""
+    """Upload /f again, through another DataNode."""
     await cluster.write("/f", via=1)
 
 
 def go_on(whole: bytes) -> Step:
-    """Write what /f lacks through another DataNode, when its lease is recovered; without /f, all of it."""
+    """Append the rest of /f through another DataNode once its lease is recovered; upload all of it if /f is missing."""
 
     async def write(cluster: Several) -> None:
         namenode = cluster.namenodes[0].running.namenode
@@ -856,7 +856,7 @@ def go_on(whole: bytes) -> Step:
         if not await cluster.exists("/f"):
             await cluster.write("/f", whole, via=1)
             return
-        rounds = int(2 * DEAD_S / SOON_S)  # what only the dead may have is waited for until they are dead
+        rounds = int(2 * DEAD_S / SOON_S)  # recovery waits for an absent DataNode until it is dead
         while not await namenode.recover_lease(root, "/f", "other"):
             rounds -= 1
             assert rounds > 0, "the lease has no end"
@@ -872,20 +872,20 @@ async def nothing(cluster: Several) -> None:
 
 
 async def leave(cluster: Several) -> None:
-    """Let the hard limit of what is open pass."""
+    """Let the hard limit of open files pass."""
     await cluster.tick()
     cluster.clock.advance(HARD_LIMIT_S + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What a process is killed in, and what its client does then."""
+    """The work in which a process is killed, and the client's reaction."""
 
     prepare: Step = nothing
     run: Step = lambda cluster: cluster.settle(6)
     client: Step = nothing
-    data: bytes = DATA  # of /f at last
-    is_whole: bool = True  # no part of that is enough
+    data: bytes = DATA  # the content of /f in the end
+    is_whole: bool = True  # a prefix of the data is not enough
 
 
 STATES: dict[str, Work] = {
@@ -907,15 +907,15 @@ UPLOADS: dict[str, Work] = {
         data=DATA + DATA[: BLOCK + 1000],
     ),
 }
-"""Through the first DataNode, which is killed."""
+"""Uploads through the first DataNode, which is killed."""
 
 
 async def killed(
     directory: Path, work: Work, victim: int | None, commit: int, *, is_carried_out: bool
 ) -> bool:
-    """Kill a NameNode (None) or a DataNode at a transaction of its work, and let others go on; tell whether it died.
+    """Kill a NameNode (None) or a DataNode at a transaction of its work; return whether it died.
 
-    A DataNode is back when its client has gone on.
+    The other processes take over. A DataNode is restarted after its client has continued.
     """
     async with several(directory, namenodes=2, datanodes=5, seed=commit) as cluster:
         await work.prepare(cluster)
@@ -942,7 +942,7 @@ async def killed(
 
 
 async def kill_at_each(directory: Path, work: Work, victim: int | None, commits: range) -> int:
-    """Kill one at each of these transactions, before and after it; return how often that came about."""
+    """Kill one process before and after each of these transactions; return how often it died."""
     done = 0
     for commit, is_carried_out in itertools.product(commits, (False, True)):
         place = directory / f"{victim}-{commit}-{is_carried_out}"
@@ -954,7 +954,7 @@ async def kill_at_each(directory: Path, work: Work, victim: int | None, commits:
 
 @pytest.mark.parametrize("name", STATES)
 async def test_one_that_is_killed_is_followed(name: str, tmp_path: Path) -> None:
-    """At some transaction of its work: nothing is lost, and no item of a queue is without an end."""
+    """Killed at some transaction of its work, it loses nothing, and every queue item is completed."""
     rng = random.Random()
     first = rng.randrange(2)
     assert await kill_at_each(tmp_path, STATES[name], None, range(first, first + 1)) > 0
@@ -963,7 +963,7 @@ async def test_one_that_is_killed_is_followed(name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", UPLOADS)
 async def test_a_datanode_that_is_killed_in_an_upload_is_followed(name: str, tmp_path: Path) -> None:
-    """At some of its transactions: what the client follows up is there, and the rest has an end."""
+    """Killed at some transaction: with a client that follows up, the file is complete; otherwise the lease ends."""
     first = random.randrange(5)
     assert await kill_at_each(tmp_path, UPLOADS[name], 0, range(first, first + 1)) > 0
 
@@ -971,17 +971,17 @@ async def test_a_datanode_that_is_killed_in_an_upload_is_followed(name: str, tmp
 @pytest.mark.long
 @pytest.mark.parametrize("name", UPLOADS)
 async def test_a_datanode_that_is_killed_at_each_transaction_is_followed(name: str, tmp_path: Path) -> None:
-    """At each of an upload's."""
+    """The same rule, at each transaction of an upload."""
     assert await kill_at_each(tmp_path, UPLOADS[name], 0, range(1000)) > 4
 
 
 async def test_a_recovery_ends_when_those_it_waits_for_are_dead(tmp_path: Path) -> None:
-    """The one that took the upload, killed when the block was placed: the others have nothing of it."""
+    """The DataNode that took the upload is killed when the block was placed; the others hold none of it."""
     assert await killed(tmp_path, UPLOADS["an upload that goes on"], 0, 2, is_carried_out=True)
 
 
 async def test_a_recovery_waits_for_the_only_one_that_may_have_a_byte(tmp_path: Path) -> None:
-    """Also when it is dead: the file is whole when it returns."""
+    """The recovery waits even if that DataNode is dead; when it returns, the file is whole."""
     async with several(tmp_path, datanodes=2) as cluster:
         upload = await cluster.begin("/f", replication=1)
         await upload.write(DATA[:1000])
@@ -1001,7 +1001,7 @@ async def test_a_recovery_waits_for_the_only_one_that_may_have_a_byte(tmp_path: 
 @pytest.mark.long
 @pytest.mark.parametrize("name", STATES)
 async def test_one_that_is_killed_at_each_transaction_is_followed(name: str, tmp_path: Path) -> None:
-    """At each of all, of a NameNode and of each DataNode."""
+    """At each transaction of a NameNode and of each DataNode."""
     assert await kill_at_each(tmp_path, STATES[name], None, range(1000)) > 1
     assert sum([await kill_at_each(tmp_path, STATES[name], each, range(1000)) for each in range(5)]) > 1
 
@@ -1019,16 +1019,16 @@ async def test_work_whose_replies_are_lost_is_done_once(tmp_path: Path) -> None:
         assert await cluster.wrong() == []
 
 
-# ---- everything at once --------------------------------------------------------------------------------------------
+# ---- random faults -------------------------------------------------------------------------------------------------
 
 PATHS = ("/a", "/b", "/c", "/d")
 
 
 class Trouble:
-    """Random work on files, among DataNodes and NameNodes that die and return, and disks that fail.
+    """Random work on files while DataNodes and NameNodes die and return, and disks fail.
 
-    At most two DataNodes are away or have lost something at a time, and files have three replicas or more: no block
-    may be lost.
+    At most two DataNodes are absent or damaged at a time, and files have at least three replicas: no block may be
+    lost.
     """
 
     def __init__(self, cluster: Several, rng: random.Random) -> None:
@@ -1037,12 +1037,12 @@ class Trouble:
         self.contents: dict[str, bytes] = {}
         self.unsure: set[str] = (
             set()
-        )  # files whose last call failed: they may have what was before, or a part more
+        )  # files whose last call failed: they may have the old content, or a prefix of the new one
         self.away: list[str] = []
-        self.harmed = 0  # since all was as wanted
+        self.harmed = 0  # the number of DataNodes harmed since the last rest
 
     async def step(self) -> None:
-        """Do something."""
+        """Take one random step."""
         name = self.rng.choice((
             "write", "write", "append", "append", "truncate", "replicate", "delete", "kill", "kill", "back", "back",
             "leader", "flip", "tick", "tick", "advance",
@@ -1071,14 +1071,14 @@ class Trouble:
                 await self._send(path, upload, self.rng.randbytes(self.rng.choice((10, 5000, 70_000))))
 
     async def _send(self, path: str, upload: datanodes.Upload, data: bytes) -> None:
-        """Send data; a member of the chain dies meanwhile, perhaps."""
+        """Send data; sometimes a pipeline member dies in the middle."""
         half = self.rng.randrange(len(data) + 1)
         self.contents[path] += data
         self.unsure.add(path)
         try:
             await upload.write(data[:half])
             if self.rng.random() < 0.3:
-                await self._kill(spare=upload._datanode.name)  # noqa: SLF001 - the one that takes it
+                await self._kill(spare=upload._datanode.name)  # noqa: SLF001 - the first of the pipeline
             await upload.write(data[half:])
             await upload.close()
             self.unsure.discard(path)
@@ -1133,19 +1133,19 @@ class Trouble:
         await self.cluster.tick()
 
     async def _advance(self) -> None:
-        """Let all become as it is wanted, with as many DataNodes as are there."""
+        """Advance the clock by a random duration, and run the periodic work."""
         self.cluster.clock.advance(self.rng.choice((1.0, 6.0, DEAD_S + 1)))
         await self.cluster.tick()
 
     async def rest(self) -> None:
-        """Have all back, and read all: nothing is lost, and all is as wanted."""
+        """Restart all DataNodes and read all files: nothing is lost, and replication is complete."""
         while self.away:
             await self._back()
         cluster = self.cluster
-        cluster.clock.advance(1300.0)  # whatever is open is recovered
+        cluster.clock.advance(1300.0)  # recovers all open files
         await cluster.settle(4)
         for _ in range(2):
-            for datanode in cluster.datanodes:  # as clients that read all that they can
+            for datanode in cluster.datanodes:  # as clients that read every replica
                 for block in datanode.running.datanode.replicas.blocks():
                     try:
                         replica = datanode.running.datanode.replicas.find(block)
@@ -1167,7 +1167,7 @@ class Trouble:
 
 
 async def troubled(directory: Path, seed: int, rounds: int, losses: float) -> None:
-    """Let trouble come, and rest, by turns."""
+    """Alternate random faults and rests."""
     rng = random.Random(seed)
     async with several(directory, namenodes=2, datanodes=5, seed=seed, losses=losses) as cluster:
         trouble = Trouble(cluster, rng)
@@ -1178,7 +1178,7 @@ async def troubled(directory: Path, seed: int, rounds: int, losses: float) -> No
 
 
 async def test_no_block_is_lost_in_trouble(tmp_path: Path) -> None:
-    """Whatever comes at once, as long as a good replica is left; and all is as wanted in the end."""
+    """Combined faults lose no block while a good replica is left; in the end replication is complete."""
     seed = random.randrange(10**9)
     try:
         await troubled(tmp_path, seed, 1, 0.02)
@@ -1189,7 +1189,7 @@ async def test_no_block_is_lost_in_trouble(tmp_path: Path) -> None:
 
 @pytest.mark.long
 async def test_no_block_is_lost_in_long_trouble(tmp_path: Path) -> None:
-    """The same, for longer."""
+    """The same rule, for longer."""
     for number in range(30):
         seed = random.randrange(10**9)
         try:

@@ -1,4 +1,4 @@
-"""What is to be done about a block's replicas, and about a report; for how long a DataNode is away."""
+"""Decisions about a block's replicas, about a block report, and about the death of an absent DataNode."""
 
 from collections.abc import Mapping
 
@@ -44,7 +44,7 @@ def situation(
     failed: str = "",
     loads: Mapping[str, Load] | None = None,
 ) -> Situation:
-    """Return one; DataNodes are letters."""
+    """Return a situation; DataNodes are letters."""
     return Situation(
         block=block,
         factor=factor,
@@ -57,13 +57,13 @@ def situation(
 
 
 def test_a_block_that_is_as_its_file_wants_is_done() -> None:
-    """Also while a DataNode that holds it is away: no needless copy is made."""
+    """Also while a DataNode that holds a replica is absent: no needless copy is made."""
     assert plan(situation({"a": GOOD, "b": GOOD})) == Plan(keep=("a", "b"), is_done=True)
     assert plan(situation({"a": GOOD, "z": GOOD})) == Plan(keep=("a",), is_done=True)
 
 
 def test_a_block_that_is_written_is_left_alone() -> None:
-    """Nothing is decided, whatever it has."""
+    """No plan is made, whatever replicas the block has."""
     for state in BlockState:
         if state is not BlockState.COMPLETE:
             assert plan(situation({}, block=Block(7, 1001, 10, state), failed="a")) == Plan(
@@ -73,7 +73,7 @@ def test_a_block_that_is_written_is_left_alone() -> None:
 
 @pytest.mark.parametrize("other", [CORRUPT, OLD, SHORT])
 def test_what_is_not_what_was_written_does_not_count(other: Replica) -> None:
-    """Z11: another copy is made, and only behind that it goes."""
+    """Z11: another copy is made, and the bad replica is deleted only after it."""
     planned = plan(situation({"a": GOOD, "b": other}))
     assert (planned.copy_to, planned.delete, planned.is_done) == (("c",), (), False)
     planned = plan(situation({"a": GOOD, "b": other, "c": GOOD}))
@@ -82,32 +82,32 @@ def test_what_is_not_what_was_written_does_not_count(other: Replica) -> None:
 
 
 def test_the_last_copy_is_never_deleted() -> None:
-    """Z11: nor is one of several that are all corrupt; without a good one nothing is copied."""
+    """Z11: nor is any of several replicas that are all corrupt; without a good replica there is no copy."""
     for held in ({"a": CORRUPT}, {"a": CORRUPT, "b": OLD}, {}):
         planned = plan(situation(held))
         assert (planned.copy_to, planned.delete, planned.is_done) == ((), (), False)
 
 
 def test_a_corrupt_replica_is_overwritten_where_there_is_no_other_place() -> None:
-    """It stays until the copy is whole."""
+    """The corrupt replica stays until the copy is complete."""
     planned = plan(situation({"a": GOOD, "b": CORRUPT}, there="ab"))
     assert (planned.copy_to, planned.delete) == (("b",), ())
 
 
 def test_a_copy_needs_a_good_replica_that_is_there() -> None:
-    """One at a DataNode that is away counts, and nothing can be copied from it."""
+    """A replica at an absent DataNode counts, but cannot be copied."""
     assert plan(situation({"z": GOOD})).copy_to == ()
 
 
 def test_copies_under_way_count() -> None:
-    """No more are ordered than are missing; one for which there is no need any more is withdrawn."""
+    """Only missing copies are ordered, and an unneeded order is withdrawn."""
     assert plan(situation({"a": GOOD}, factor=3, copying={"b": 0})).copy_to == ("c",)
     planned = plan(situation({"a": GOOD, "b": GOOD}, copying={"c": 0}))
     assert (planned.withdraw, planned.delete, planned.is_done) == (("c",), (), False)
 
 
 def test_a_copy_that_fails_is_made_elsewhere() -> None:
-    """Z17: after some attempts, or when its DataNode is away; when all have failed they are asked again."""
+    """Z17: after MAX_FAILURES attempts, or if its DataNode is absent; when all have failed, all are tried again."""
     planned = plan(situation({"a": GOOD}, copying={"b": MAX_FAILURES}))
     assert (planned.withdraw, planned.copy_to, planned.failed) == (("b",), ("c",), frozenset("b"))
     planned = plan(situation({"a": GOOD}, copying={"z": 0}))
@@ -118,13 +118,13 @@ def test_a_copy_that_fails_is_made_elsewhere() -> None:
 
 
 def test_no_copy_goes_where_a_replica_is_to_be_deleted() -> None:
-    """Nor where there is no room."""
+    """Nor to a DataNode without room."""
     full = {"c": Load(free=9)}
     assert plan(situation({"a": GOOD}, deleting="b", loads=full)).copy_to == ("d",)
 
 
 def test_too_many_replicas_go_from_the_fullest_datanodes() -> None:
-    """Z19: as many good ones stay, at DataNodes that are there, as the file wants."""
+    """Z19: enough good replicas stay, at present DataNodes, for the file's replication."""
     held = dict.fromkeys("abcd", GOOD)
     loads = {"a": Load(free=5), "b": Load(free=9), "c": Load(free=1), "d": Load(free=7)}
     planned = plan(situation(held, loads=loads))
@@ -136,7 +136,7 @@ def test_too_many_replicas_go_from_the_fullest_datanodes() -> None:
 
 
 def test_the_fewest_transfers_are_chosen() -> None:
-    """The first before all, the last after all; the order given decides between equals."""
+    """`first` comes before all, `last` after all; the given order breaks ties."""
     loads = {"a": Load(transfers=2), "b": Load(transfers=1), "c": Load(transfers=1), "d": Load()}
     assert fewest_transfers("abcd", loads, 3) == ("d", "b", "c")
     assert fewest_transfers("acbd", loads, 3, first="a") == ("a", "d", "c")
@@ -144,7 +144,7 @@ def test_the_fewest_transfers_are_chosen() -> None:
 
 
 def test_a_report_is_compared_with_what_is_known() -> None:
-    """Z14: what is missing, and what is there and not known, or is another one."""
+    """Z14: the difference has missing blocks, and unknown or different replicas."""
     report = Report(version=ABSENT, contents={1: (1001, 5), 2: (1002, 6), 3: (1001, 7)})
     known = {1: (1001, 5), 2: (1001, 6), 9: (1001, 9)}
     assert differences(known, report) == Differences(
@@ -156,7 +156,7 @@ def test_a_report_is_compared_with_what_is_known() -> None:
 
 
 def test_a_datanode_is_dead_after_its_absence_alone() -> None:
-    """Z16: counted from when it was first seen to be away; one that comes back begins at zero."""
+    """Z16: the absence starts when it is first seen; a return resets it."""
     clock = Absences(630.0)
     everyone = {"a", "b"}
     assert clock.look(everyone, {"a"}, 1000.0) == frozenset()

@@ -1,4 +1,4 @@
-"""Blocks at several DataNodes: written through a chain, and read wherever they are good."""
+"""Blocks at several DataNodes are written through a pipeline, and read from any good replica."""
 
 import asyncio
 import errno
@@ -20,7 +20,7 @@ PART = BLOCK // 2
 
 
 async def test_an_upload_is_at_as_many_datanodes_as_it_wants(tmp_path: Path) -> None:
-    """Z13: of each block, when the upload is answered; nothing is left to be done then."""
+    """Z13: each block is fully replicated when the upload is answered; no work is left."""
     async with several(tmp_path) as cluster:
         for replication in (1, 2, 3):
             await cluster.write(f"/f{replication}", replication=replication)
@@ -31,7 +31,7 @@ async def test_an_upload_is_at_as_many_datanodes_as_it_wants(tmp_path: Path) -> 
 
 
 async def test_more_replicas_than_datanodes_come_with_the_datanodes(tmp_path: Path) -> None:
-    """Until then the file is whole, and its blocks wait."""
+    """Until then the file is complete, and its blocks are queued."""
     async with several(tmp_path, datanodes=2) as cluster:
         await cluster.write("/f")
         assert [len(each) for each in await cluster.held("/f")] == [2, 2, 2]
@@ -44,7 +44,7 @@ async def test_more_replicas_than_datanodes_come_with_the_datanodes(tmp_path: Pa
 
 
 async def test_a_block_asked_for_again_is_the_same_at_the_same_datanodes(tmp_path: Path) -> None:
-    """Z7: after a lost reply; by `previous`."""
+    """Z7: a retry after a lost reply is recognised by `previous`."""
     async with several(tmp_path, datanodes=4) as cluster:
         upload = await cluster.begin("/f", replication=2)
         namenode, holder = cluster.namenodes[0].running.namenode, upload._holder  # noqa: SLF001 - its own
@@ -57,7 +57,7 @@ async def test_a_block_asked_for_again_is_the_same_at_the_same_datanodes(tmp_pat
 async def test_a_file_is_closed_when_each_block_is_at_a_datanode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Z9, Z12: until then the writer is refused, and no copy is ordered; one of them is enough."""
+    """Z9, Z12: until then the writer is refused, and no copy is ordered; one replica of each block is enough."""
 
     async def silent(self: NameNode, *_: object) -> bool:
         del self
@@ -85,12 +85,12 @@ async def test_a_file_is_closed_when_each_block_is_at_a_datanode(
         assert await cluster.wrong() == []
 
 
-# ---- chains --------------------------------------------------------------------------------------------------------
+# ---- pipelines -----------------------------------------------------------------------------------------------------
 
 
 async def chain_of(cluster: Several, upload: Upload) -> list[DataNodeProcess]:
-    """Return the DataNodes behind the first one, in their order, when all of them take the block."""
-    assert upload._pipeline is not None  # noqa: SLF001 - to see it
+    """Return the DataNodes after the first of the pipeline, in order, once all of them receive the block."""
+    assert upload._pipeline is not None  # noqa: SLF001 - to inspect it
     by_name = {each.name: each for each in cluster.datanodes}
     chain = [by_name[name] for name in upload._pipeline._chain]  # noqa: SLF001 - as above
     await until_so(lambda: all(each.running.datanode.transfers for each in chain))
@@ -106,7 +106,7 @@ async def chain_of(cluster: Several, upload: Upload) -> list[DataNodeProcess]:
     ],
 )
 async def test_an_upload_survives_the_death_of_a_member(member: int, written: int, tmp_path: Path) -> None:
-    """Z13: each behind the first, at the beginning, in the middle and at the end of a block; under the next stamp."""
+    """Z13: any member after the first dies at the beginning, middle or end of a block; the next stamp is used."""
     async with several(tmp_path, datanodes=5) as cluster:
         upload = await cluster.begin("/f", replication=4)
         await upload.write(DATA[:written])
@@ -122,14 +122,14 @@ async def test_an_upload_survives_the_death_of_a_member(member: int, written: in
         assert await cluster.opened("/f") == DATA
         await cluster.settle()
         assert [len(each) for each in await cluster.held("/f")] == [4, 4, 4]
-        await cluster.start_datanode(dead.directory.name)  # with a part of the block, which goes
+        await cluster.start_datanode(dead.directory.name)  # with part of the block, which is deleted
         await cluster.settle()
         assert [len(each) for each in await cluster.held("/f")] == [4, 4, 4]
         assert await cluster.wrong() == []
 
 
 async def test_an_upload_survives_the_death_of_all_others(tmp_path: Path) -> None:
-    """One after the other, and both at once."""
+    """They die one after the other, or both at the same time."""
     async with several(tmp_path, datanodes=4) as cluster:
         upload = await cluster.begin("/f", replication=4)
         await upload.write(DATA[:PART])
@@ -145,7 +145,7 @@ async def test_an_upload_survives_the_death_of_all_others(tmp_path: Path) -> Non
 
 
 async def test_an_append_survives_the_death_of_a_member(tmp_path: Path) -> None:
-    """What the file had is kept by each of the chain, and the new bytes are at those that are left."""
+    """Each pipeline member keeps the old bytes, and the survivors have the new ones."""
     async with several(tmp_path) as cluster:
         await cluster.write("/f", DATA[:PART])
         datanode = cluster.datanodes[0].running.datanode
@@ -162,7 +162,7 @@ async def test_an_append_survives_the_death_of_a_member(tmp_path: Path) -> None:
 
 
 async def test_a_silent_member_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that has taken all, and does not acknowledge it: it is left out, and no other."""
+    """A member that receives everything and does not acknowledge is dropped; the others stay."""
     async with several(tmp_path) as cluster:
         for each in cluster.datanodes:
             assert each.running.datanode.peers is not None
@@ -185,7 +185,7 @@ async def test_a_silent_member_has_failed(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def full_after(monkeypatch: pytest.MonkeyPatch, directory: Path, size: int) -> None:
-    """Have the disk below a directory take no more than so many bytes of each replica."""
+    """Limit the size of each replica below a directory, as a full disk does."""
     write = WritingReplica.write
 
     def limited(self: WritingReplica, data: bytes) -> None:
@@ -201,7 +201,7 @@ def full_after(monkeypatch: pytest.MonkeyPatch, directory: Path, size: int) -> N
 async def test_an_upload_survives_a_full_disk(
     replication: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the DataNode that takes it: the others go on; without others, another chain from the block's beginning."""
+    """If the first DataNode's disk is full, the others continue; without others, a new pipeline rewrites the block."""
     async with several(tmp_path) as cluster:
         full = cluster.datanodes[0]
         full_after(monkeypatch, full.directory, size)
@@ -220,7 +220,7 @@ async def test_an_upload_survives_a_full_disk(
 async def test_an_upload_survives_the_full_disk_of_a_member(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The others go on without it."""
+    """The others continue without that member."""
     async with several(tmp_path) as cluster:
         upload = await cluster.begin("/f")
         await upload.write(DATA[:10])
@@ -233,7 +233,7 @@ async def test_an_upload_survives_the_full_disk_of_a_member(
 
 
 async def test_an_upload_without_any_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As HDFS says it, and the file stays to be recovered."""
+    """The refusal is HDFS's; the file stays, and can be recovered."""
     async with several(tmp_path) as cluster:
         full_after(monkeypatch, tmp_path, 10)
         upload = await cluster.begin("/f", replication=1)
@@ -243,7 +243,7 @@ async def test_an_upload_without_any_disk_is_refused(tmp_path: Path, monkeypatch
 
 
 async def test_a_full_datanode_gets_no_new_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Z20: it says so in its record, which is written when it has changed; so redirects avoid it, too."""
+    """Z20: its record says so, and is rewritten when that changes; redirects avoid it, too."""
     async with several(tmp_path) as cluster:
         full = cluster.datanodes[1]
         monkeypatch.setattr(full.running.datanode.replicas, "free", lambda: (10**9, 1000))
@@ -260,7 +260,7 @@ async def test_a_full_datanode_gets_no_new_block(tmp_path: Path, monkeypatch: py
 
 
 async def test_a_chain_that_cannot_go_on_leaves_what_had_come(tmp_path: Path) -> None:
-    """The DataNode that takes the upload is killed: the file is closed with what the others have, once recovered."""
+    """The DataNode that takes the upload is killed; the recovered file has the bytes of the others."""
     async with several(tmp_path) as cluster:
         await cluster.write("/kept", DATA[:PART])
         for path, begin in (("/f", 0), ("/kept", PART)):
@@ -284,7 +284,7 @@ async def test_a_chain_that_cannot_go_on_leaves_what_had_come(tmp_path: Path) ->
 
 
 async def begin_append(cluster: Several, datanode: DataNodeProcess, data: bytes) -> Upload:
-    """Append to /f through a DataNode, without an end."""
+    """Append to /f through a DataNode, without closing."""
     root = cluster.namenodes[0].running.namenode.caller("hdfs")
     upload = await datanode.running.datanode.append(root, "/f", "host")
     await upload.write(data)
@@ -292,13 +292,13 @@ async def begin_append(cluster: Several, datanode: DataNodeProcess, data: bytes)
 
 
 async def recover(cluster: Several) -> bool:
-    """Begin to recover the lease of /f, or go on with that; tell whether it is closed."""
+    """Recover the lease of /f, or continue that; return whether /f is closed."""
     namenode = cluster.namenodes[0].running.namenode
     return await namenode.recover_lease(namenode.caller("hdfs"), "/f", "other")
 
 
 async def test_a_replica_that_was_left_behind_wins_no_recovery(tmp_path: Path) -> None:
-    """Z12: one that was away during an append is not asked after the next one; the file waits for one that was."""
+    """Z12: a replica that missed an append is not used after the next one; the file waits for a current replica."""
     async with several(tmp_path, datanodes=2) as cluster:
         await cluster.write("/f", DATA[:1000], replication=2)
         good, behind = cluster.datanodes
@@ -320,7 +320,7 @@ async def test_a_replica_that_was_left_behind_wins_no_recovery(tmp_path: Path) -
 
 
 async def test_an_append_without_a_holder_costs_no_byte(tmp_path: Path) -> None:
-    """It fails, and what was there is there once its holder is back."""
+    """The append fails, and the old bytes are there once their DataNode is back."""
     async with several(tmp_path, datanodes=2) as cluster:
         await cluster.write("/f", DATA[:1000], replication=1)
         (held,) = await cluster.held("/f")
@@ -338,7 +338,7 @@ async def test_an_append_without_a_holder_costs_no_byte(tmp_path: Path) -> None:
 
 
 async def test_a_copy_that_was_ordered_before_an_append_is_made_after_it(tmp_path: Path) -> None:
-    """It would be left behind; made later it counts as any other, also where no other is left."""
+    """Made earlier it would miss the append; made later it is a full replica, even as the only one left."""
     async with several(tmp_path) as cluster:
         await cluster.write("/f", DATA[:1000], replication=2)
         (held,) = await cluster.held("/f")
@@ -366,7 +366,7 @@ async def test_a_copy_that_was_ordered_before_an_append_is_made_after_it(tmp_pat
 
 
 async def write_on(upload: Upload) -> None:
-    """Write more, a part after the other: it is noticed at some of them that nobody is behind."""
+    """Write in several parts, so that the missing pipeline members are noticed."""
     for at in range(5000, BLOCK, 5000):
         await upload.write(DATA[at : at + 5000])
 
@@ -374,7 +374,7 @@ async def write_on(upload: Upload) -> None:
 async def test_a_stamp_that_did_not_come_through_keeps_no_recovery(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a DataNode that lost its chain and ZooKeeper at once: its replica has none that the NameNode does not know."""
+    """A DataNode loses pipeline and ZooKeeper together; its replica keeps a stamp that the NameNode knows."""
 
     async def lost(*_: object) -> None:
         raise ConnectionLostError("cut off")
@@ -419,7 +419,7 @@ def flip(file: Path) -> None:
 
 @pytest.mark.parametrize("change", [flip, Path.unlink])
 async def test_a_read_goes_on_at_another_replica(change: Callable[[Path], object], tmp_path: Path) -> None:
-    """From the byte where one is corrupt, or gone; the client notices nothing."""
+    """The read continues from the byte where a replica is corrupt or missing; the client notices nothing."""
     async with several(tmp_path) as cluster:
         await cluster.write("/f")
         for datanode in cluster.datanodes[:2]:
@@ -429,7 +429,7 @@ async def test_a_read_goes_on_at_another_replica(change: Callable[[Path], object
 
 
 async def test_a_read_goes_to_the_datanode_with_the_fewest_transfers(tmp_path: Path) -> None:
-    """Z6: by chance where several have as few."""
+    """Z6: ties are broken at random."""
     async with several(tmp_path) as cluster:
         await cluster.write("/f", DATA[:10])
         busy = cluster.datanodes[0]
@@ -446,7 +446,7 @@ async def test_a_read_goes_to_the_datanode_with_the_fewest_transfers(tmp_path: P
 
 
 async def test_what_a_file_had_is_read_while_it_is_appended_to(tmp_path: Path) -> None:
-    """All that was acknowledged, at whichever DataNode; those that are written to have what is appended, too."""
+    """All acknowledged bytes are readable at any DataNode; those in the pipeline serve the appended ones, too."""
     async with several(tmp_path) as cluster:
         await cluster.write("/f", DATA[:1000], replication=2)
         (held,) = await cluster.held("/f")
@@ -461,7 +461,7 @@ async def test_what_a_file_had_is_read_while_it_is_appended_to(tmp_path: Path) -
             assert await cluster.opened("/f") in {DATA[:1000], DATA[:1005]}
         assert (
             b"".join(via.running.datanode.read(before, 0, 1000)) == DATA[:1000]
-        )  # asked for before the append
+        )  # requested before the append
         await upload.close()
         assert await cluster.opened("/f") == DATA[:1005]
         assert await cluster.wrong() == []
@@ -469,7 +469,7 @@ async def test_what_a_file_had_is_read_while_it_is_appended_to(tmp_path: Path) -
 
 @pytest.mark.parametrize("is_closed", [False, True])
 async def test_a_read_goes_on_during_an_append(is_closed: bool, tmp_path: Path) -> None:
-    """One that began before, and comes to the chunk whose CRC is another one by then."""
+    """A read that began before the append reaches a chunk whose CRC has changed."""
     length = len(DATA) - 100
     async with several(tmp_path, datanodes=1) as cluster:
         await cluster.write("/f", DATA[:length], replication=1, block=4 * BLOCK)
@@ -486,7 +486,7 @@ async def test_a_read_goes_on_during_an_append(is_closed: bool, tmp_path: Path) 
 
 
 async def test_a_block_that_is_being_cut_is_as_long_as_it_is_here(tmp_path: Path) -> None:
-    """Before it is cut as before, and then as it is to be, also while the NameNode does not know that."""
+    """Its length is the old one before the cut and the new one after, even before the NameNode knows."""
     async with several(tmp_path, datanodes=1) as cluster:
         await cluster.write("/f", DATA[:1000], replication=1)
         namenode, datanode = cluster.namenodes[0].running.namenode, cluster.datanodes[0].running.datanode

@@ -1,4 +1,4 @@
-"""Marks go an hour after their process, and not those of one that is there."""
+"""Marks are deleted an hour after their process is gone, and never while it runs."""
 
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.linearizable import MARKS
@@ -7,7 +7,7 @@ from nncache.namenode.node.sweeping import AFTER_S, Sweeper, alive
 
 
 async def test_marks_go_an_hour_after_their_process() -> None:
-    """By the observer's own clock, begun again when the process comes back."""
+    """The observer's own clock counts, and restarts when the process returns."""
     znodes = EmbeddedZnodes()
     names = ("there", "gone", "back")
     await znodes.commit([Create(MARKS, b""), *(Create(f"{MARKS}/{name}", b"") for name in names)])

@@ -1,4 +1,4 @@
-"""A line says what became of a request, and no request can forge a line or a field of one."""
+"""A line describes one request, and no request can forge a line or a field."""
 
 import json
 import re
@@ -25,7 +25,7 @@ TARGET = "/webhdfs/v1/user/joe/f?op=GETFILESTATUS&user.name=joe"
 
 
 def exchange_of(target: str = TARGET, method: str = "GET") -> Exchange:
-    """Return a hit."""
+    """Return the exchange of a hit."""
     exchange = Exchange(method, target, "10.0.0.1", 100.0)
     exchange.result, exchange.operation, exchange.status = Result.HIT, "GETFILESTATUS", 200
     exchange.body_bytes, exchange.duration_s, exchange.request_id = 227, 0.00004213, "abc"
@@ -33,7 +33,7 @@ def exchange_of(target: str = TARGET, method: str = "GET") -> Exchange:
 
 
 def test_a_combined_line_is_apaches_with_fields_at_its_end() -> None:
-    """The caller of a hit of the fast path stands in its target alone."""
+    """On the fast path, only the target has a hit's caller."""
     assert combined(exchange_of(), 64, AT) == (
         b'10.0.0.1 - joe [24/Nov/2026:20:18:02 +0000] "GET /webhdfs/v1/user/joe/f?op=GETFILESTATUS&user.name=joe" '
         b'200 227 "-" "-" hit GETFILESTATUS - 0.000042 64 abc\n'
@@ -47,14 +47,14 @@ def test_a_combined_line_is_apaches_with_fields_at_its_end() -> None:
 
 
 def test_the_documentation_shows_these_lines() -> None:
-    """Those who write a parser begin there."""
+    """Authors of a parser start from them."""
     page = (ROOT / "docs" / "logs.md").read_text(encoding="utf-8")
     for line in (combined(exchange_of(), 64, AT), json_line(exchange_of(), 64, AT)):
         assert f"\n{line.decode()}```\n" in page
 
 
 def test_a_request_that_was_never_read_is_a_line() -> None:
-    """As nginx writes it."""
+    """It is written as in nginx: `-` as the request."""
     refused = Exchange("", "", "10.0.0.1", 100.0)
     refused.result, refused.status, refused.request_id = Result.REFUSED, 400, "x"
     line = combined(refused, 1, AT)
@@ -64,7 +64,7 @@ def test_a_request_that_was_never_read_is_a_line() -> None:
 
 
 def test_a_json_line_has_a_field_for_each() -> None:
-    """What is not known is null."""
+    """An unknown value is null."""
     exchange = exchange_of(TARGET + "&delegation=secret")
     exchange.caller, exchange.why = "user.name=joe\0doas=eve", Reason.MISS
     exchange.target = TARGET + "&doas=eve&delegation=secret"
@@ -110,7 +110,7 @@ def test_a_json_line_has_a_field_for_each() -> None:
     ],
 )
 def test_a_json_line_names_the_trace(traceparent: str, trace: tuple[str | None, str | None]) -> None:
-    """Of what is no `traceparent` nothing is written."""
+    """An invalid `traceparent` leaves both fields null."""
     exchange = exchange_of()
     exchange.traceparent = traceparent
     line = json.loads(json_line(exchange, 1, AT))
@@ -130,7 +130,7 @@ def test_a_json_line_names_the_trace(traceparent: str, trace: tuple[str | None, 
 def test_a_caller_cannot_claim_to_be_two(
     claim: str, target: str, callers: tuple[str | None, str | None]
 ) -> None:
-    """A name may look like what joins two."""
+    """A user name may contain the separator of user.name and doas."""
     exchange = exchange_of(target)
     exchange.caller = claim
     assert caller_of(exchange) == callers
@@ -156,7 +156,7 @@ HOSTILE = st.text(
 def test_no_request_forges_a_line_or_a_field(
     method: str, target: str, caller: str, peer: str, request_id: str
 ) -> None:
-    """Each line has all its fields, says of itself what is true, and has one line end, in bytes and in any encoding."""
+    """Each line has all its fields, with true values, and one line end, in bytes and in any encoding."""
     exchange = Exchange(method, target, peer, 100.0)
     exchange.caller, exchange.request_id, exchange.result = caller, request_id, Result.FORWARDED
     exchange.status, exchange.operation = 404, "LISTSTATUS"
@@ -178,13 +178,13 @@ def test_no_request_forges_a_line_or_a_field(
 
 @pytest.mark.parametrize("sent", ["7b2c-11", "a" * 128, "00-4bf92f3577b34da6:1/2@h=+~._"])
 def test_the_clients_own_id_is_shown(sent: str) -> None:
-    """So that it is found in the logs of those before and behind."""
+    """This connects it to the logs of the client, and of servers before and behind the proxy."""
     assert shown_id(sent) == sent
 
 
 @pytest.mark.parametrize("sent", ["", "a" * 129, "a b", 'a"', "a\\", "a\n", "\u00e9", "a\x1b[2J", "a,b"])
 def test_any_other_is_replaced(sent: str) -> None:
-    """By one of its own for each request."""
+    """Each such request gets a new random id."""
     made = {shown_id(sent) for _ in range(20)}
     assert len(made) == 20
     assert all(len(each) == 16 and int(each, 16) >= 0 for each in made)

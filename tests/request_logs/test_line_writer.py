@@ -1,4 +1,4 @@
-"""Lines reach their file, in order and whole, and a slow or full disk costs lines and nothing else."""
+"""Lines are written in order and whole; a slow or full disk costs lines and nothing else."""
 
 import logging
 import os
@@ -17,7 +17,7 @@ from tests.patience import HANG_S, until
 
 @contextmanager
 def writer_to(destination: object, **options: int) -> Iterator[LineWriter]:
-    """Write there, without pauses."""
+    """Yield a running writer that does not wait to gather lines."""
     writer = LineWriter(str(destination), boottime, gather_s=0.0, close_s=HANG_S, **options)
     writer.start()
     try:
@@ -27,7 +27,7 @@ def writer_to(destination: object, **options: int) -> Iterator[LineWriter]:
 
 
 def test_what_was_taken_is_written_before_the_end(tmp_path: Path) -> None:
-    """In order, behind what was there; the file is not for everyone to read."""
+    """Lines are appended in order; the file is not world-readable."""
     file = tmp_path / "log"
     for start in (0, 500):
         with writer_to(file) as writer:
@@ -39,7 +39,7 @@ def test_what_was_taken_is_written_before_the_end(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file_is_refused_at_the_start(tmp_path: Path) -> None:
-    """Not at the first line."""
+    """It fails before the first line."""
     with pytest.raises(IsADirectoryError):
         LineWriter(str(tmp_path), boottime)
 
@@ -52,7 +52,7 @@ def test_one_that_never_began_ends(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_moved_is_left_where_it_is(tmp_path: Path) -> None:
-    """As logrotate does it: what was taken before is in the old file, all else in the new one."""
+    """This is logrotate's sequence: earlier lines are in the old file, later ones in the new one."""
     file, old = tmp_path / "log", tmp_path / "log.1"
     with writer_to(file) as writer:
         writer.write(b"before\n")
@@ -67,7 +67,7 @@ def test_a_file_that_was_moved_is_left_where_it_is(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_opened_again_is_written_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """And the log says so."""
+    """A warning says so."""
     file, old = tmp_path / "log", tmp_path / "log.1"
     with writer_to(file) as writer:
         file.rename(old)
@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_opened_again_is_written_on(
 
 
 def test_lines_lost_to_a_full_disk_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    """Whatever their number."""
+    """One warning covers any number of lines."""
     with writer_to("/dev/full") as writer:
         for number in range(100):
             writer.write(b"%d\n" % number)
@@ -92,17 +92,17 @@ def test_lines_lost_to_a_full_disk_are_logged_once(caplog: pytest.LogCaptureFixt
 def test_a_reader_that_does_not_read_costs_lines_and_no_time(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What waits is bounded; when it is read again, each line that was not lost is there, whole."""
+    """The queue is bounded; once the reader resumes, it gets every line that was not lost, whole."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        # Room for a hundred lines and the last: the writer may not yet have counted what was read from the pipe.
+        # Room for a hundred lines and the last: the writer may not have counted the bytes already read from the pipe.
         with writer_to(pipe, max_waiting_bytes=100_500) as writer:
             line = b"x" * 999 + b"\n"
             for _ in range(1_000):
                 writer.write(line)
-            assert writer.lost >= 1_000 - 2 * 100 - 65  # what waits, is being written, and is in the pipe
+            assert writer.lost >= 1_000 - 2 * 100 - 65  # queued, being written, and in the pipe
             lost = writer.lost
             os.set_blocking(end, True)
             read = b""
@@ -120,7 +120,7 @@ def test_a_reader_that_does_not_read_costs_lines_and_no_time(
 def test_the_rest_of_a_torn_line_is_no_part_of_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A disk that was full within a line: that line is lost, and those behind it begin at the start of one."""
+    """A disk that fills up within a line loses that line; later lines start on a new line."""
     file = tmp_path / "log"
     room = [5]
     write = os.write
@@ -144,7 +144,7 @@ def test_the_rest_of_a_torn_line_is_no_part_of_the_next(
 
 
 def test_a_dash_is_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its end is not that of the process's own."""
+    """Closing the writer does not close the process's standard output."""
     with (tmp_path / "out").open("wb") as out:
         monkeypatch.setattr(sys, "stdout", out)
         with writer_to("-") as writer:

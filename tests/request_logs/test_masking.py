@@ -36,7 +36,7 @@ PLAIN = "/webhdfs/v1/user/joe/f?op=GETFILESTATUS&user.name=joe"
     ],
 )
 def test_credentials_are_masked_and_nothing_else(target: str, shown: str) -> None:
-    """What is left is what the client sent, in ASCII; the fast path sees raw bytes as Latin-1."""
+    """The rest is the client's text, in ASCII; the fast path reads raw bytes as Latin-1."""
     assert masked(target) == shown
 
 
@@ -53,7 +53,7 @@ def test_credentials_are_masked_and_nothing_else(target: str, shown: str) -> Non
 def test_no_spelling_gets_a_credential_through(
     name: str, choices: list[str], before: str, after: str
 ) -> None:
-    """Any letters of the name in upper case or percent-encoded."""
+    """Any letter of the name may be in upper case or percent-encoded."""
     spelled = (
         "".join(
             {
@@ -73,7 +73,7 @@ def test_no_spelling_gets_a_credential_through(
 
 
 def test_a_very_long_target_is_cut() -> None:
-    """A path of HDFS is not that long; and what is cut was masked before."""
+    """HDFS paths are shorter; the target is masked before it is cut."""
     target = f"/f?delegation={SECRET}&a=" + quote("é") * MAX_CHARS
     shown = masked(target)
     assert shown.startswith("/f?delegation=...&a=%C3%A9%")
@@ -83,7 +83,7 @@ def test_a_very_long_target_is_cut() -> None:
 
 @pytest.mark.parametrize("separator", ["&", "%41&", "token;", "=#"])
 def test_of_a_very_long_target_little_is_read(separator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To read each part of 64 KB took the event loop 0.1 s, for a line of 8 KB."""
+    """Parsing each part of 64 KB took 0.1 s of the event loop, for a line of 8 KB."""
     read = list[str]()
 
     def noted(text: str) -> str:
@@ -98,5 +98,5 @@ def test_of_a_very_long_target_little_is_read(separator: str, monkeypatch: pytes
 
 
 def test_a_name_before_a_host_is_masked_wherever_it_ends() -> None:
-    """Also if it is longer than what is written."""
+    """The rule holds if the name is longer than the text written."""
     assert masked(f"http://{SECRET * MAX_CHARS}@nn1:9870/f") == "http://...@nn1:9870/f"

@@ -1,4 +1,4 @@
-"""What the settings ask for is kept, and nothing else."""
+"""The logs are kept as the settings say, and no others."""
 
 import json
 import time
@@ -18,7 +18,7 @@ from tests.patience import HANG_S
 
 
 def test_without_a_file_nothing_is_observed() -> None:
-    """No request pays for a log that is off."""
+    """A log that is off costs a request nothing."""
     logs = RequestLogs(RequestLogSettings(), boottime)
     logs.start()
     logs.note("start")
@@ -31,7 +31,7 @@ def test_without_a_file_nothing_is_observed() -> None:
 
 @pytest.mark.parametrize("key", ["access_log", "audit_log"])
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path, key: str) -> None:
-    """At the start, with its key."""
+    """The start fails, and names the setting's key."""
     settings = RequestLogSettings(**{key: str(tmp_path / "none" / "log")})  # type: ignore[arg-type] # of two texts
     with pytest.raises(
         SettingError, match=rf"{key}: .*/none/log: must be .* appended to: No such file or directory"
@@ -54,7 +54,7 @@ def test_both_logs_are_written_and_counted(tmp_path: Path) -> None:
     logs.note("stop")
     logs.page_called("::1", "joe", "/explain", 200)
     while audit.read_bytes().count(b"\n") < 3 or access.read_bytes().count(b"\n") < 2:
-        time.sleep(0.01)  # looked at again until the deadline of the test
+        time.sleep(0.01)  # retried until the test's timeout
     logs.close()
     assert logs.stats() == RequestLogStats(lost={"access": 0, "audit": 0})
     assert access.read_bytes().count(b'"log":"access"') == 2
@@ -64,7 +64,7 @@ def test_both_logs_are_written_and_counted(tmp_path: Path) -> None:
 def weights(
     tmp_path: Path, sample: int, exchanges: list[tuple[Result, int]], chances: list[float]
 ) -> list[int]:
-    """Return the weights of the lines that are written of these requests."""
+    """Return the weights of the lines written for these requests."""
     writer = LineWriter(str(tmp_path / "log"), boottime, close_s=HANG_S)
     left = iter(chances)
     log = AccessLog(writer, "combined", sample, lambda: next(left))
@@ -92,12 +92,12 @@ def weights(
 def test_a_sample_counts_for_the_hits_that_are_left_out(
     tmp_path: Path, sample: int, exchanges: list[tuple[Result, int]], chances: list[float], written: list[int]
 ) -> None:
-    """What the fast path has thinned out already is thinned out less."""
+    """A hit that the fast path has already sampled is sampled less."""
     assert weights(tmp_path, sample, exchanges, chances) == written
 
 
 class Fixture:
-    """An audit log, and what is in it."""
+    """An audit log and its lines."""
 
     def __init__(self, tmp_path: Path) -> None:
         self._file = tmp_path / "audit"
@@ -105,7 +105,7 @@ class Fixture:
         self.log = AuditLog(self._writer)
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return the lines, without their times, when all are written."""
+        """Close the log; return its lines without their times."""
         self._writer.start()
         self._writer.close()
         lines = [json.loads(line) for line in self._file.read_bytes().splitlines()]
@@ -114,7 +114,7 @@ class Fixture:
 
 
 def test_refused_requests_are_in_it_and_no_others(tmp_path: Path) -> None:
-    """With all that is known of them, but no credential."""
+    """A line has all that is known of the request, without credentials."""
     s = Fixture(tmp_path)
     traffic = Traffic(boottime)
     traffic.observers = (s.log.answered,)
@@ -150,7 +150,7 @@ def test_refused_requests_are_in_it_and_no_others(tmp_path: Path) -> None:
 
 
 def test_what_operators_do_is_in_it(tmp_path: Path) -> None:
-    """Calls of their pages, refused ones apart; and whatever the daemon notes."""
+    """It has calls of admin pages, with refused ones as another event, and all events of the daemon."""
     s = Fixture(tmp_path)
     s.log.page_called("::1", "joe", "/explain?path=/a%0Ab", 200)
     s.log.page_called("10.0.0.1", "", "/explain?token=secret", 401)
@@ -178,13 +178,13 @@ def test_what_operators_do_is_in_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sample", [0, -1])
 def test_a_sample_is_one_of_some(sample: int) -> None:
-    """One of none would be nothing."""
+    """A sample of one in none is meaningless."""
     with pytest.raises(SettingError, match=rf"access_log_sample: {sample}: must be 1 or more"):
         RequestLogSettings(access_log_sample=sample)
 
 
 @pytest.mark.parametrize("file", ["-", "/var/log/nncache.log"])
 def test_two_logs_have_two_files(file: str) -> None:
-    """Two writers in one would tear each other's lines."""
+    """Two writers to one file would interleave their lines."""
     with pytest.raises(SettingError, match=r"audit_log: .*: must be another file than access_log"):
         RequestLogSettings(access_log=file, audit_log=file)

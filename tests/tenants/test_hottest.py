@@ -1,4 +1,4 @@
-"""Paths, callers and addresses with the most requests, and nothing that they must not name."""
+"""The paths, callers and addresses with the most requests, without credentials."""
 
 import math
 
@@ -30,7 +30,7 @@ def answered(
 
 
 def seen(*exchanges: Exchange, lasted_s: float = 3_600.0) -> HottestStats:
-    """Return what is shown when these came at the end of this time."""
+    """Return the stats when these requests come at the end of `lasted_s`."""
     clock = FakeClock()
     hottest = Hottest(clock, max_sample_every=1)
     clock.now += lasted_s
@@ -40,12 +40,12 @@ def seen(*exchanges: Exchange, lasted_s: float = 3_600.0) -> HottestStats:
 
 
 def names(hot: tuple[Hot, ...]) -> list[str]:
-    """Return the names alone."""
+    """Return the names."""
     return [each.name for each in hot]
 
 
 def test_a_sampled_hit_counts_as_often_as_its_weight() -> None:
-    """Its caller is read from the target, as the fast path leaves it empty."""
+    """The caller is read from the target, as the fast path leaves the caller empty."""
     hottest = seen(
         answered("/webhdfs/v1/w/a?op=GETFILESTATUS&user.name=joe", caller="user.name=joe"),
         answered("/webhdfs/v1/w/b?op=GETFILESTATUS&user.name=ann&doas=bob", weight=64, peer="10.0.0.2"),
@@ -70,7 +70,7 @@ def test_the_rate_is_that_of_now_from_the_beginning_on(lasted_s: float) -> None:
 
 
 def test_no_credential_is_kept() -> None:
-    """Neither in a name that is shown, nor anywhere in what the observer holds."""
+    """No credential is in a name that is shown, or anywhere in the stats."""
     secret = "c2VjcmV0"
     clock = FakeClock()
     hottest = Hottest(clock, max_sample_every=1)
@@ -89,7 +89,7 @@ def test_no_credential_is_kept() -> None:
 
 @pytest.mark.parametrize("name", ["delegation", "Delegation"])
 def test_a_token_is_its_owners(name: str) -> None:
-    """As it says; who claims to be another by hand has no more of it than with user.name."""
+    """The token's own claim counts; a forged one achieves no more than user.name does."""
     for operation in (GETFILESTATUS, UNKNOWN_OPERATION):
         one = answered(f"/webhdfs/v1/w?op=GETFILESTATUS&{name}={token('ann')}", operation=operation)
         assert names(seen(one).callers) == ["ann"]
@@ -106,7 +106,7 @@ def test_a_token_is_its_owners(name: str) -> None:
     ],
 )
 def test_callers_are_written_as_hadoop_writes_them(caller: str, shown: str) -> None:
-    """As they came, otherwise: what shows them escapes them."""
+    """Names are otherwise unchanged; the pages escape them."""
     assert names(seen(answered("/webhdfs/v1/w", caller=caller)).callers) == [shown]
 
 
@@ -115,21 +115,21 @@ anything = st.text(st.characters() | st.characters(categories=["Cs"]), max_size=
 
 @given(path=anything, peer=anything)
 def test_names_are_bounded_in_bytes(path: str, peer: str) -> None:
-    """Whatever is asked for; JSON can hold them, so no lone surrogate is left."""
+    """The bound holds for any input; the names contain no lone surrogates, which JSON cannot encode."""
     hottest = seen(answered(f"/webhdfs/v1/{path}", peer=peer, operation=UNKNOWN_OPERATION))
     for hot in (hottest.paths, hottest.callers, hottest.addresses):
         assert len(hot[0].name.encode()) <= MAX_NAME_BYTES
 
 
 def test_long_names_that_begin_alike_are_distinguished() -> None:
-    """By their digests."""
+    """A digest tells them apart."""
     shown = names(seen(*(answered(f"/webhdfs/v1/{'é' * 300}{end}") for end in "ab")).paths)
     assert len(set(shown)) == 2
     assert all(name.startswith("/éé") for name in shown)
 
 
 def test_there_is_no_more_than_the_counters() -> None:
-    """A client that asks for ever other paths takes no more memory; what is asked often stays."""
+    """A client that requests ever new paths takes no more memory; frequent paths stay."""
     clock = FakeClock()
     hottest = Hottest(clock, counters=8, max_sample_every=1)
     for number in range(1_000):
@@ -142,7 +142,7 @@ def test_there_is_no_more_than_the_counters() -> None:
 
 
 def test_at_a_high_rate_a_sample_of_requests_is_counted() -> None:
-    """A path with half of them is shown with about half; most requests cost nothing more."""
+    """A path with half of the requests has about half of the rate; most requests cost almost nothing."""
     clock = FakeClock()
     hottest = Hottest(clock)
     clock.now += 3_600.0

@@ -1,4 +1,4 @@
-"""The counters against an exact count, with decay and without."""
+"""The space-saving counters against an exact count, with and without decay."""
 
 from collections import defaultdict
 from math import exp2
@@ -11,7 +11,7 @@ from nncache.tenants.space_saving import Frequent, SpaceSaving
 
 HALF_LIFE_S = 60.0
 SLACK = 1e-6
-"""Relative: both sides add floats."""
+"""The relative tolerance: both sides add floats."""
 
 adds = st.lists(
     st.tuples(
@@ -28,7 +28,7 @@ adds = st.lists(
 def test_the_true_weight_is_within_the_reported_error(
     adds: list[tuple[str, int, float]], capacity: int, pause_s: float
 ) -> None:
-    """S2 and S3: never too low, too high by at most `error`, which is at most total / capacity; so with decay, too."""
+    """S2, S3: never too low, too high by at most `error`, which is at most total / capacity; also with decay."""
     counted = SpaceSaving(capacity, half_life_s=HALF_LIFE_S, now=1_000.0)
     exact: dict[str, float] = defaultdict(float)
     now = 1_000.0
@@ -55,7 +55,7 @@ def test_the_true_weight_is_within_the_reported_error(
 
 
 def test_what_was_frequent_gives_way_to_what_is() -> None:
-    """It shows now: ten half-lives later, one request weighs as much as a thousand did."""
+    """The counters show current traffic: after ten half-lives, one request weighs as much as a thousand did."""
     counted = SpaceSaving(4, half_life_s=HALF_LIFE_S, now=0.0)
     counted.add("then", 1_000, 0.0)
     counted.add("now", 1, 10 * HALF_LIFE_S)
@@ -63,7 +63,7 @@ def test_what_was_frequent_gives_way_to_what_is() -> None:
 
 
 def test_the_least_of_those_that_grew_gives_way() -> None:
-    """Not the one that was the least when it came."""
+    """The smallest current weight is replaced, not the smallest at its arrival."""
     counted = SpaceSaving(2, half_life_s=HALF_LIFE_S, now=0.0)
     for name in ("grew", "grew", "grew", "small", "new"):
         counted.add(name, 1, 0.0)
@@ -71,7 +71,7 @@ def test_the_least_of_those_that_grew_gives_way() -> None:
 
 
 def test_errors_decay_like_weights() -> None:
-    """Also over a time after which all is set in relation to a later moment."""
+    """This holds after the counters have been rescaled to a later reference time."""
     counted = SpaceSaving(1, half_life_s=1.0, now=0.0)
     counted.add("old", 2.0**80, 0.0)
     counted.add("new", 1, 0.0)
@@ -84,7 +84,7 @@ def test_errors_decay_like_weights() -> None:
 
 
 def test_only_as_many_as_asked_for() -> None:
-    """The first ones."""
+    """They are the largest ones."""
     counted = SpaceSaving(4, half_life_s=HALF_LIFE_S, now=0.0)
     for weight, name in enumerate("abc", 1):
         counted.add(name, weight, 0.0)

@@ -1,4 +1,4 @@
-"""Figures by tenant: who is counted as whom, in a bounded number of series that only grow."""
+"""Figures by tenant: the tenant of a request, and a bounded number of series that only grow."""
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ def answered(
     peer: str = "10.1.2.3",
     target: str = READ,
 ) -> Exchange:
-    """Return a request as an observer sees it; of a caller who is named, as the front end names them."""
+    """Return a request as an observer sees it, with the caller in the front end's spelling."""
     exchange = Exchange("GET", target, peer, 0.0)
     exchange.operation, exchange.result, exchange.weight = "GETFILESTATUS", result, weight
     exchange.caller = f"user.name={caller}" if caller else ""
@@ -30,7 +30,7 @@ def answered(
 
 
 def counted(settings: TenantSettings, *exchanges: Exchange) -> TenantStats:
-    """Return the figures after these requests."""
+    """Return the stats after these requests."""
     tenants = tenants_of(settings, FakeClock())
     assert tenants is not None
     for each in exchanges:
@@ -39,12 +39,12 @@ def counted(settings: TenantSettings, *exchanges: Exchange) -> TenantStats:
 
 
 def test_without_the_setting_nothing_is_counted() -> None:
-    """It is off by default."""
+    """Tenants are off by default."""
     assert tenants_of(TenantSettings(), FakeClock()) is None
 
 
 def test_by_user_each_result_counts_with_its_weight() -> None:
-    """Hits are those without a call of their own; what was refused or left is a request alone."""
+    """Hits are requests without a NameNode call; a refused or abandoned one counts as a request only."""
     stats = counted(
         TenantSettings(tenants_by="user"),
         answered("joe", result=Result.HIT, weight=64),
@@ -72,7 +72,7 @@ def test_by_user_each_result_counts_with_its_weight() -> None:
     ],
 )
 def test_by_address_the_network_is_the_tenant(peer: str, bits: int, tenant: str) -> None:
-    """One host of many addresses is no crowd."""
+    """A host with many addresses is one tenant."""
     stats = counted(
         TenantSettings(tenants_by="address", tenants_prefix_bits=bits), answered("joe", peer=peer)
     )
@@ -80,21 +80,21 @@ def test_by_address_the_network_is_the_tenant(peer: str, bits: int, tenant: str)
 
 
 def test_a_user_of_the_name_of_all_others_is_one_of_them() -> None:
-    """Else two series would have one name."""
+    """Otherwise two series would have one name."""
     settings = TenantSettings(tenants_by="user", tenants_shown=1)
     stats = counted(settings, answered(OTHER), answered("joe"), answered("ann"))
     assert stats.requests == {"joe": 1, OTHER: 2}
 
 
 def by_user(shown: int, clock: FakeClock) -> Tenants:
-    """Return what counts by user."""
+    """Return tenants counted by user."""
     tenants = tenants_of(TenantSettings(tenants_by="user", tenants_shown=shown), clock)
     assert tenants is not None
     return tenants
 
 
 def test_the_largest_share_gets_series_and_starts_at_zero() -> None:
-    """What it asked for before stays with the others."""
+    """Its earlier requests remain with the others."""
     clock = FakeClock()
     tenants = by_user(2, clock)
     for name in ("joe", "ann", "eve", "eve", "bob"):
@@ -102,7 +102,7 @@ def test_the_largest_share_gets_series_and_starts_at_zero() -> None:
     assert tenants.stats().requests == {"joe": 10, "ann": 10, OTHER: 30}
     clock.now += REPLACED_EVERY_S
     tenants.answered(answered("joe", weight=5))
-    tenants.answered(answered("bob"))  # it is time: eve has the largest share, ann the least
+    tenants.answered(answered("bob"))  # the minute is over: eve has the largest share, ann the least
     assert tenants.stats().requests == {"joe": 15, "eve": 0, OTHER: 31}
     tenants.answered(answered("bob", weight=1_000))
     assert tenants.stats().requests == {"joe": 15, "eve": 0, OTHER: 1_031}, "one a minute"
@@ -113,7 +113,7 @@ def test_the_largest_share_gets_series_and_starts_at_zero() -> None:
 
 
 def test_equals_do_not_take_each_others_place() -> None:
-    """Else two names would be new series each minute."""
+    """Otherwise two names would alternate as new series each minute."""
     clock = FakeClock()
     tenants = by_user(1, clock)
     for name in ("joe", "ann", "eve") * 300:
@@ -123,7 +123,7 @@ def test_equals_do_not_take_each_others_place() -> None:
 
 
 def test_memory_does_not_grow_with_the_names_that_clients_make_up() -> None:
-    """Nor do the series; one with a share that counts has its own all the same."""
+    """The series are bounded, too; a caller with a relevant share still has its own."""
     clock = FakeClock()
     tenants = by_user(20, clock)
     most = 0
@@ -147,7 +147,7 @@ def test_memory_does_not_grow_with_the_names_that_clients_make_up() -> None:
 def test_each_request_is_in_one_count_and_series_only_grow(
     asked: list[tuple[str, int, float]],
 ) -> None:
-    """N1, N2. What leaves takes its figures with it."""
+    """N1, N2. A series that is replaced takes its count with it."""
     clock = FakeClock()
     tenants, before, left = by_user(3, clock), tenants_of_nothing(), 0
     for name, weight, later_s in asked:
@@ -162,7 +162,7 @@ def test_each_request_is_in_one_count_and_series_only_grow(
 
 
 def tenants_of_nothing() -> dict[str, int]:
-    """Return the counts of a proxy that no one has asked."""
+    """Return the counts before the first request."""
     return {}
 
 
@@ -170,6 +170,6 @@ def tenants_of_nothing() -> dict[str, int]:
     ("key", "value"), [("tenants_shown", 0), ("tenants_shown", 201), ("tenants_prefix_bits", 33)]
 )
 def test_a_number_outside_its_bounds_is_named(key: str, value: int) -> None:
-    """With what is allowed."""
+    """The message has the allowed range."""
     with pytest.raises(SettingError, match=f"^{key}: {value}: must be from 1 to"):
         TenantSettings(**{key: value})  # type: ignore[arg-type] # both are numbers

@@ -1,4 +1,4 @@
-"""What a cluster may leave behind: looked for, not assumed."""
+"""Checks that a cluster leaves no process and no directory behind."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,7 @@ PATIENCE_S = 20.0
 
 
 def eventually(question: Callable[[], bool]) -> bool:
-    """Ask until it is so; False when that takes too long."""
+    """Poll until the question is true; return False after PATIENCE_S."""
     end = time.monotonic() + PATIENCE_S
     while not question():
         if time.monotonic() > end:
@@ -18,12 +18,12 @@ def eventually(question: Callable[[], bool]) -> bool:
 
 
 def running(word: str) -> list[int]:
-    """List the processes with this word on their command line."""
+    """Return the pids of the processes with this word on their command line."""
     return [int(process.name) for process in Path("/proc").iterdir() if word in _command_line(process)]
 
 
 def nothing_is_left(directory: str) -> bool:
-    """Tell whether neither the cluster's directory nor a process that names it comes to stay."""
+    """Return whether the cluster's directory, and every process that names it, disappears in time."""
     return eventually(lambda: not running(directory) and not Path(directory).exists())
 
 
@@ -32,5 +32,5 @@ def _command_line(process: Path) -> str:
         return ""
     try:
         return (process / "cmdline").read_bytes().decode(errors="replace")
-    except OSError:  # gone since it was listed
+    except OSError:  # it has ended since it was listed
         return ""

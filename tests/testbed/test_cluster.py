@@ -1,4 +1,4 @@
-"""A real cluster: what others rely on, and that it goes without a trace."""
+"""A real cluster: the properties that other tests rely on, and a stop that leaves no trace."""
 
 import http.client
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.testbed.leftovers import eventually, nothing_is_left
 
 
 def test_another_cluster_can_run_beside_it_and_crash(cluster: Cluster) -> None:
-    """Own ports, own directory; what was acknowledged before a SIGKILL is there after it."""
+    """It has its own ports and directory; acknowledged data survives a SIGKILL."""
     spec = ClusterSpec(
         hadoop_version=HADOOP, with_datanode=False, audit_log=True, proxy_servers=("127.0.0.1",)
     )
@@ -38,7 +38,7 @@ def test_another_cluster_can_run_beside_it_and_crash(cluster: Cluster) -> None:
 
 
 def _a_proxy_server_may_say_for_whom_it_asks(proxied: Cluster) -> None:
-    """The audit log shows the first address of X-Forwarded-For, if the sender is to be believed."""
+    """The audit log shows the first address of X-Forwarded-For if the sender is a trusted proxy server."""
     with Asker(proxied.namenodes[0].http) as namenode:
         target = "/webhdfs/v1/asked?op=GETFILESTATUS&user.name=alice"
         namenode.ask("GET", target, headers={"X-Forwarded-For": "10.1.2.3, 10.4.5.6"})
@@ -49,7 +49,7 @@ def _a_proxy_server_may_say_for_whom_it_asks(proxied: Cluster) -> None:
 
 
 def test_a_directory_of_ones_own_is_kept(tmp_path: Path) -> None:
-    """The next start finds what the last one wrote, on the same port if that is given."""
+    """The next start finds the data of the last one, on the same port if that is given."""
     with PortLease() as ports:
         wanted = Ports(namenode_http=ports.take())
     spec = ClusterSpec(hadoop_version=HADOOP, with_datanode=False, directory=tmp_path / "c", ports=wanted)
@@ -63,7 +63,7 @@ def test_a_directory_of_ones_own_is_kept(tmp_path: Path) -> None:
 def test_a_taken_port_is_an_error_and_no_trace(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before anything is started."""
+    """The start fails before any server is started."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     taken = int(cluster.namenodes[0].rpc.rpartition(":")[2])
     with pytest.raises(PortError, match=f"port {taken} is taken"):
@@ -72,7 +72,7 @@ def test_a_taken_port_is_an_error_and_no_trace(
 
 
 def test_a_failing_server_is_named_with_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And the others, which were well, are stopped."""
+    """The other servers are stopped."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     spec = ClusterSpec(hadoop_version=HADOOP, overrides={"dfs.datanode.data.dir": "/proc/none"})
     with pytest.raises(StartError, match=r"(?s)^datanode ended with 1 .*Too many failed volumes"):

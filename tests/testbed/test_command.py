@@ -1,4 +1,4 @@
-"""`nncache cluster`, run as a process of its own, and what it refuses."""
+"""`nncache cluster` as a process of its own, and the arguments that it refuses."""
 
 import getpass
 import json
@@ -26,7 +26,7 @@ RUN = "import sys; from nncache.testbed.command import run_cluster; sys.exit(run
 
 
 def spawn(*arguments: str, **environ: str) -> subprocess.Popen[str]:
-    """Start the command; a script's `make check &` has its processes ignore SIGINT."""
+    """Start the command with default signals: under a script's `make check &`, processes ignore SIGINT."""
     return subprocess.Popen(
         ["/usr/bin/env", "--default-signal=INT,TERM", sys.executable, "-c", RUN, *arguments],
         stdout=subprocess.PIPE,
@@ -37,13 +37,13 @@ def spawn(*arguments: str, **environ: str) -> subprocess.Popen[str]:
 
 
 def line(stream: IO[str] | None) -> str:
-    """Read the next line."""
+    """Return the next line."""
     assert stream is not None
     return stream.readline()
 
 
 def test_a_wrong_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit code 2, as for every command."""
+    """The exit code is 2, as for every command."""
     assert run_cluster(["--set", "nonsense"]) == 2
     assert "nonsense: must be KEY=VALUE" in capsys.readouterr().err
 
@@ -51,7 +51,7 @@ def test_a_wrong_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_user_id_without_a_name_is_no_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As in containers with any user id: what is missing, and what to add."""
+    """Containers may run under any user id: the message names the problem and the entry to add."""
     assert ClusterSpec().superuser == getpass.getuser()
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         monkeypatch.delenv(name, raising=False)
@@ -75,13 +75,13 @@ def test_a_user_id_without_a_name_is_no_traceback(
     ],
 )
 def test_a_cluster_that_cannot_be_is_refused(make: Callable[[], object], reason: str) -> None:
-    """With the words that are allowed."""
+    """The message names the valid choices."""
     with pytest.raises(ValueError, match=reason):
         make()
 
 
 def test_a_daemon_that_does_not_start_says_why() -> None:
-    """By the end of its log; then its ports are free, and it may be closed again."""
+    """The message has the end of its log; its ports are free, and close() may be called again."""
     daemon = Proxy("--max-staleness-s", "-1")
     with pytest.raises(StartError, match="max_staleness_s"), daemon:
         pass
@@ -91,7 +91,7 @@ def test_a_daemon_that_does_not_start_says_why() -> None:
 
 
 def test_a_missing_java_is_one_line(tmp_path: Path) -> None:
-    """With the command that installs it, and nothing else."""
+    """The line has the command that installs it; nothing else is printed."""
     places = dict.fromkeys(("PATH", "HOME", "XDG_CACHE_HOME"), str(tmp_path))
     with spawn(JAVA_HOME="", **places) as command:
         out, err = command.communicate(timeout=30)
@@ -113,7 +113,7 @@ def test_a_signal_amid_the_start_leaves_nothing(number: signal.Signals) -> None:
 
 
 def test_the_addresses_are_one_json_object() -> None:
-    """They are printed when the cluster and the ZooKeeper beside it serve; SIGTERM then ends all of it."""
+    """They are printed once the cluster and its ZooKeeper serve; SIGTERM then stops everything."""
     with spawn("--hadoop", HADOOP, "--with-zookeeper") as command:
         reported: dict[str, Any] = json.loads(line(command.stdout))
         assert readiness.namenode_is_up(reported["namenode_http"][0], reported["namenode_rpc"][0])
@@ -127,7 +127,7 @@ def test_the_addresses_are_one_json_object() -> None:
 
 
 def test_a_killed_command_leaves_nothing() -> None:
-    """Its guards see to it: SIGKILL gives it no chance to do so itself."""
+    """The guards clean up, as SIGKILL leaves the command no chance to do so."""
     with spawn("--hadoop", HADOOP) as command:
         directory = line(command.stderr).rsplit(" ", 1)[1].strip()
         reported: dict[str, Any] = json.loads(line(command.stdout))
@@ -139,7 +139,7 @@ def test_a_killed_command_leaves_nothing() -> None:
 
 @pytest.mark.long
 def test_a_secured_pair_says_what_to_type() -> None:
-    """On standard error, where it is of no harm to a script."""
+    """The commands go to standard error, where they do not disturb scripts."""
     need_kdc()
     with spawn("--hadoop", HADOOP, "--secure", "--tls", "--ha", "--with-zookeeper") as command:
         reported: dict[str, Any] = json.loads(line(command.stdout))

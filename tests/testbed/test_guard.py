@@ -21,7 +21,7 @@ def spawn(code: str, lifeline: int, directory: Path) -> subprocess.Popen[bytes]:
 
 
 def test_the_program_is_the_process_that_was_started(tmp_path: Path) -> None:
-    """Its pid and its exit status need no detour."""
+    """The guard does not change its pid or its exit status."""
     read, write = os.pipe()
     with spawn("import os, sys; print(os.getpid()); sys.exit(7)", read, tmp_path / "d") as process:
         out, _ = process.communicate(timeout=10)
@@ -31,19 +31,19 @@ def test_the_program_is_the_process_that_was_started(tmp_path: Path) -> None:
 
 
 def test_a_watcher_goes_when_its_program_has_gone(tmp_path: Path) -> None:
-    """Otherwise each restart would leave one behind."""
+    """Otherwise each restart would leave a watcher behind."""
     (tmp_path / "d").mkdir()
     read, write = os.pipe()
     with spawn("pass", read, tmp_path / "d") as process:
         process.communicate(timeout=10)
     assert eventually(lambda: not running(str(tmp_path)))
-    assert (tmp_path / "d").exists()  # the starter lives: what is left is its own to remove
+    assert (tmp_path / "d").exists()  # the starter is alive, and removes the directory itself
     os.close(read)
     os.close(write)
 
 
 def test_losing_the_starter_ends_all_and_cleans_up(tmp_path: Path) -> None:
-    """The lifeline ends with the starter, however it went."""
+    """The lifeline closes when the starter ends, for whatever reason."""
     (tmp_path / "d" / "sub").mkdir(parents=True)
     read, write = os.pipe()
     with spawn(STAY, read, tmp_path / "d") as one, spawn(STAY, read, tmp_path / "d") as two:
@@ -58,11 +58,11 @@ def test_losing_the_starter_ends_all_and_cleans_up(tmp_path: Path) -> None:
 
 
 def test_the_program_does_not_hold_the_lifeline(tmp_path: Path) -> None:
-    """A server inherits its standard streams alone."""
+    """A server inherits only its standard streams."""
     read, write = os.pipe()
     code = "import os; print(*sorted(os.listdir('/proc/self/fd')))"
     with spawn(code, read, tmp_path / "d") as process:
         out, _ = process.communicate(timeout=10)
     os.close(read)
     os.close(write)
-    assert out.split() == [b"0", b"1", b"2", b"3"]  # the fourth is the directory being listed
+    assert out.split() == [b"0", b"1", b"2", b"3"]  # descriptor 3 is the directory being listed

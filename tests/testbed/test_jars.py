@@ -1,4 +1,4 @@
-"""Class paths from Maven; here a Maven that is a shell script."""
+"""Class paths from Maven; here a shell script stands in for Maven."""
 
 import os
 import threading
@@ -46,20 +46,20 @@ def environ(tmp_path: Path) -> Environ:
 
 @pytest.fixture
 def calls(tmp_path: Path) -> Callable[[], list[str]]:
-    """Tell how Maven has been called so far."""
+    """Return a function that lists the Maven calls so far."""
     log = tmp_path / "calls"
     return lambda: log.read_text(encoding="utf-8").splitlines() if log.exists() else []
 
 
 def test_a_missing_maven_alone_is_named_alone(environ: Environ, tmp_path: Path) -> None:
-    """The command brings only what is missing."""
+    """The install command names only the missing package."""
     (tmp_path / "bin" / "mvn").unlink()
     with pytest.raises(MissingToolError, match=r"^not installed: mvn; install with: apt-get install maven$"):
         resolve("3.5.0", environ=environ | {"PATH": str(tmp_path / "bin")})
 
 
 def test_maven_is_asked_once(environ: Environ, calls: Callable[[], list[str]]) -> None:
-    """The second run needs no network and no Maven."""
+    """The second run needs neither network nor Maven."""
     reported: list[str] = []
     first = resolve("3.5.0", environ=environ, progress=reported.append)
     assert resolve("3.5.0", environ=environ) == first
@@ -69,7 +69,7 @@ def test_maven_is_asked_once(environ: Environ, calls: Callable[[], list[str]]) -
 
 
 def test_two_runs_at_once_ask_maven_once(environ: Environ, calls: Callable[[], list[str]]) -> None:
-    """One asks; the other waits, reports that, and takes its result."""
+    """One run calls Maven; the other waits, reports that, and uses the result."""
     reported: list[str] = []
     threads = [
         threading.Thread(target=resolve, kwargs={"environ": environ, "progress": reported.append})
@@ -86,7 +86,7 @@ def test_two_runs_at_once_ask_maven_once(environ: Environ, calls: Callable[[], l
 def test_a_jar_that_has_gone_is_asked_for_again(
     environ: Environ, calls: Callable[[], list[str]], tmp_path: Path
 ) -> None:
-    """Maven's local repository is not ours: anybody may clear it."""
+    """Maven's local repository may be cleared at any time."""
     resolve("3.5.0", environ=environ)
     (tmp_path / "other-1.jar").rename(tmp_path / "elsewhere.jar")
     with pytest.raises(ResolveError, match="that are not there"):
@@ -97,7 +97,7 @@ def test_a_jar_that_has_gone_is_asked_for_again(
 
 
 def test_the_jars_that_are_read_whole_are_kept_unpacked(environ: Environ) -> None:
-    """The copy has the same entries, not compressed; other jars stay where Maven put them."""
+    """The copy has the same entries without compression; other jars stay in Maven's repository."""
     unpacked, other = resolve("3.5.0", environ=environ)
     assert unpacked.is_relative_to(cache_directory(environ))
     assert not other.is_relative_to(cache_directory(environ))
@@ -108,7 +108,7 @@ def test_the_jars_that_are_read_whole_are_kept_unpacked(environ: Environ) -> Non
 
 
 def test_a_failure_is_one_line_in_the_words_of_maven(environ: Environ, tmp_path: Path) -> None:
-    """And nothing is remembered of it."""
+    """The failure is not cached."""
     program(tmp_path / "bin", "mvn", FAILING)
     with pytest.raises(ResolveError) as caught:
         resolve("3.5.0", environ=environ)
@@ -118,7 +118,7 @@ def test_a_failure_is_one_line_in_the_words_of_maven(environ: Environ, tmp_path:
 
 
 def test_an_archive_that_is_being_written_is_not_used(tmp_path: Path) -> None:
-    """Its header is still empty; nor does one of other jars have its name."""
+    """A partial archive has an empty header; an archive for other jars has another name."""
     runtime = JavaRuntime(java=java(), jars=(Path("/m/a.jar"),), archives=tmp_path)
 
     def archive(runtime: JavaRuntime) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from tests.kerberos import KdcServer
 
 
 def test_what_it_refuses_is_an_error(kdc_server: KdcServer) -> None:
-    """In the words of MIT's programs, which end with 0 all the same."""
+    """The error has the words of MIT's programs, which exit with 0 even on failure."""
     assert {"alice", "HTTP/localhost"} < kdc_server.principals()
     with pytest.raises(KerberosError, match="already exists"):
         kdc_server.add("alice")
@@ -24,7 +24,7 @@ def test_what_it_refuses_is_an_error(kdc_server: KdcServer) -> None:
 
 
 def test_what_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the packages that bring it; Debian keeps the servers where only root's PATH looks."""
+    """The message has the packages to install; Debian installs the servers into root's PATH only."""
     sbin = tmp_path / "sbin"
     sbin.mkdir()
     for name in ("kadmin.local", "kdb5_util", "krb5kdc"):

@@ -21,7 +21,7 @@ sys.stdin.read()
 
 
 def test_no_two_leases_are_the_same(tmp_path: Path) -> None:
-    """Neither within one holder nor between two."""
+    """Leases are distinct within one holder and between two."""
     with PortLease(tmp_path) as one, PortLease(tmp_path) as two:
         taken = [lease.take() for _ in range(20) for lease in (one, two)]
     assert len(set(taken)) == len(taken)
@@ -35,7 +35,7 @@ def test_leases_lie_below_the_ephemeral_range(tmp_path: Path) -> None:
 
 
 def test_a_lease_is_exclusive_and_ends_with_its_holder(tmp_path: Path) -> None:
-    """Also when the holder is killed."""
+    """A killed holder releases its leases."""
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
@@ -49,7 +49,7 @@ def test_a_lease_is_exclusive_and_ends_with_its_holder(tmp_path: Path) -> None:
 
 
 def test_a_released_port_can_be_taken_again(tmp_path: Path) -> None:
-    """Releasing gives back the lock, not only the number."""
+    """A release frees the lock, not only the number."""
     with PortLease(tmp_path) as one, PortLease(tmp_path) as two:
         port = one.take()
         one.release()
@@ -57,7 +57,7 @@ def test_a_released_port_can_be_taken_again(tmp_path: Path) -> None:
 
 
 def test_a_port_in_use_is_not_leased(tmp_path: Path) -> None:
-    """A server of somebody who knows nothing of leases is respected."""
+    """Servers that do not use leases are respected."""
     with (
         PortLease(tmp_path) as lease,
         socket.create_server(("127.0.0.1", 0)) as server,

@@ -1,4 +1,4 @@
-"""Servers as processes, here small Python programs."""
+"""Servers as processes; here they are small Python programs."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ FAIL = "import sys; print('first', flush=True); sys.exit('no such luck')"
 
 @pytest.fixture
 def lifeline(tmp_path: Path) -> Iterator[Lifeline]:
-    """A lifeline that is closed in the end."""
+    """A lifeline, closed after the test."""
     line = Lifeline(tmp_path / "lock", None)
     yield line
     line.close()
@@ -30,7 +30,7 @@ def lifeline(tmp_path: Path) -> Iterator[Lifeline]:
 
 @pytest.fixture
 def make(tmp_path: Path, lifeline: Lifeline) -> Iterator[Callable[..., ServerProcess]]:
-    """Make servers; each is up when its program has made the file `up`."""
+    """Return a function that makes servers; a server is up once its program has created the file `up`."""
     made: list[ServerProcess] = []
 
     def build(code: str, *, name: str = "it", timeout_s: float = 20.0) -> ServerProcess:
@@ -53,19 +53,19 @@ def make(tmp_path: Path, lifeline: Lifeline) -> Iterator[Callable[..., ServerPro
 
 
 def test_a_death_at_start_shows_the_end_of_the_log(make: Callable[..., ServerProcess]) -> None:
-    """What the server said last is what the person at the terminal needs."""
+    """The server's last words are what its operator needs."""
     with pytest.raises(StartError, match=r"(?s)it ended with 1 while.*first\nno such luck"):
         make(FAIL).start()
 
 
 def test_silence_ends_with_the_time_given(make: Callable[..., ServerProcess]) -> None:
-    """A server that never comes up is not awaited for ever."""
+    """A server that never comes up is not awaited forever."""
     with pytest.raises(StartError, match="it is not up after 0 s"):
         make("import time; time.sleep(600)", timeout_s=0.2).start()
 
 
 def test_several_are_awaited_at_once(make: Callable[..., ServerProcess]) -> None:
-    """The death of one is reported at once, not after the others' time is over."""
+    """One server's death is reported immediately, not after the others' timeout."""
     slow, failing = make("import time; time.sleep(600)", name="slow"), make(FAIL, name="failing")
     for server in (slow, failing):
         server.launch()
@@ -76,7 +76,7 @@ def test_several_are_awaited_at_once(make: Callable[..., ServerProcess]) -> None
 
 
 def test_a_paused_one_can_be_stopped(make: Callable[..., ServerProcess]) -> None:
-    """A paused process receives SIGTERM only when it is resumed."""
+    """A paused process handles SIGTERM only after it is resumed."""
     server = make(POLITE)
     server.start()
     server.pause()
@@ -85,7 +85,7 @@ def test_a_paused_one_can_be_stopped(make: Callable[..., ServerProcess]) -> None
 
 
 def test_a_deaf_one_is_killed(make: Callable[..., ServerProcess]) -> None:
-    """SIGTERM first, SIGKILL after the grace."""
+    """SIGTERM comes first, SIGKILL after the grace period."""
     server = make(DEAF)
     server.start()
     server.stop(grace_s=0.2)
@@ -93,7 +93,7 @@ def test_a_deaf_one_is_killed(make: Callable[..., ServerProcess]) -> None:
 
 
 def test_a_signal_to_one_that_has_gone_is_no_error(make: Callable[..., ServerProcess]) -> None:
-    """Its pid may be another's by now: nothing is sent."""
+    """Another process may have its pid by now: no signal is sent."""
     server = make(SERVE)
     server.signal(signal.SIGTERM)
     server.stop()
@@ -106,7 +106,7 @@ def test_a_signal_to_one_that_has_gone_is_no_error(make: Callable[..., ServerPro
 def test_stack_frames_and_banners_are_not_last_words(
     tmp_path: Path, make: Callable[..., ServerProcess]
 ) -> None:
-    """A NameNode's last twelve lines would be nothing else."""
+    """The last twelve lines of a NameNode's log contain nothing else."""
     (tmp_path / "it.log").write_text(
         "the reason\n" + "\tat org.apache.X\n" * 50 + "/****\nSHUTDOWN_MSG: x\n", "ascii"
     )

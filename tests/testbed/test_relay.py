@@ -1,4 +1,4 @@
-"""The relay and each of its faults, before a server that sends back what it gets."""
+"""The relay and each of its faults, in front of an echo server."""
 
 import contextlib
 import gc
@@ -14,11 +14,11 @@ from nncache.testbed.relay import Relay
 from tests.patience import HANG_S
 
 PATIENCE_S = 10.0
-A_MOMENT_S = 0.15  # long enough for a byte to cross loopback, had it been let through
+A_MOMENT_S = 0.15  # long enough for a byte to cross loopback, had it been forwarded
 
 
 class Echo(socketserver.BaseRequestHandler):
-    """Sends back what it gets; says goodbye when the client has ended its side."""
+    """Sends back all bytes; sends `bye` when the client has closed its side."""
 
     def handle(self) -> None:
         """Serve one connection."""
@@ -34,7 +34,7 @@ class EchoServer(socketserver.ThreadingTCPServer):
     block_on_close = False
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Resets are what these tests are about."""
+        """Ignore the error: these tests cause resets."""
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def relay(server: str) -> Iterator[Relay]:
-    """A relay before the echo server."""
+    """A relay in front of the echo server."""
     with Relay(server) as running:
         yield running
 
@@ -66,7 +66,7 @@ def ask(connection: socket.socket, data: bytes) -> bytes:
 
 
 def read(connection: socket.socket, length: int) -> bytes:
-    """Read so many bytes, or up to the end."""
+    """Read `length` bytes, or up to the end of the stream."""
     answer = b""
     while len(answer) < length and (part := connection.recv(length - len(answer))):
         answer += part
@@ -74,7 +74,7 @@ def read(connection: socket.socket, length: int) -> bytes:
 
 
 def is_silent(connection: socket.socket) -> bool:
-    """Tell whether nothing arrives for a moment, not even an end."""
+    """Return whether nothing arrives for a moment, not even the end of the stream."""
     connection.settimeout(A_MOMENT_S)
     try:
         connection.recv(1)
@@ -86,7 +86,7 @@ def is_silent(connection: socket.socket) -> bool:
 
 
 def test_a_cut_resets_what_is_open_and_refuses_what_is_new(relay: Relay) -> None:
-    """As when the server's process has died."""
+    """This simulates the death of the server's process."""
     with connect(relay) as connection:
         assert ask(connection, b"x") == b"x"
         relay.cut()
@@ -108,7 +108,7 @@ def test_a_black_hole_accepts_and_swallows(relay: Relay) -> None:
 
 
 def test_who_lost_bytes_is_reset_by_the_restoring(relay: Relay) -> None:
-    """A stream with a gap must not go on; one without may."""
+    """A stream with a gap must not continue; a stream without one may."""
     with connect(relay) as loser, connect(relay) as other:
         assert ask(loser, b"x") + ask(other, b"y") == b"xy"
         relay.black_hole()
@@ -121,7 +121,7 @@ def test_who_lost_bytes_is_reset_by_the_restoring(relay: Relay) -> None:
 
 
 def test_what_is_held_arrives_late(relay: Relay) -> None:
-    """As after a network outage that TCP survives."""
+    """This simulates a network outage that TCP survives."""
     with connect(relay) as connection:
         relay.hold()
         connection.sendall(b"late")
@@ -131,7 +131,7 @@ def test_what_is_held_arrives_late(relay: Relay) -> None:
 
 
 def test_a_delay_counts_each_way(relay: Relay) -> None:
-    """The answer takes twice as long, and the one after the delay's end doesn't."""
+    """The answer takes twice the delay, and an answer after the delay's end takes none."""
     with connect(relay) as connection:
         relay.delay(0.1)
         began = time.monotonic()
@@ -158,7 +158,7 @@ def test_nothing_overtakes_what_is_delayed(relay: Relay) -> None:
 
 
 def test_the_end_resets_what_is_open(server: str) -> None:
-    """Also what is held; and it may be ended twice."""
+    """Held bytes are dropped; stop() may be called twice."""
     relay = Relay(server).start()
     with connect(relay) as connection:
         assert ask(connection, b"x") == b"x"
@@ -171,7 +171,7 @@ def test_the_end_resets_what_is_open(server: str) -> None:
 
 
 def test_who_connects_while_it_stops_is_let_go(server: str) -> None:
-    """Nothing that it was just accepting stays open: collecting that would warn in another test."""
+    """No accepted connection stays open: its collection would warn in another test."""
     for _ in range(10):
         with contextlib.ExitStack() as clients, Relay(server) as relay:
             host, _, port = relay.address.rpartition(":")

@@ -1,4 +1,4 @@
-"""What spans say, by OpenTelemetry's semantic conventions for HTTP clients."""
+"""Attributes of spans follow OpenTelemetry's semantic conventions for HTTP clients."""
 
 from asyncio import CancelledError
 
@@ -15,12 +15,12 @@ NAMENODE = NameNode("nn1.example.com:9870", "nn1.example.com:8020")
 
 
 def head_of(target: str = "/", method: str = "GET", *, headers: Headers = ()) -> RequestHead:
-    """Return a head as it goes to a NameNode."""
+    """Return a request head as sent to a NameNode."""
     return RequestHead(method, target, headers)
 
 
 def test_the_parent_is_the_first_that_the_request_names() -> None:
-    """As access logs name it; the name of a field is of any case."""
+    """Access logs use the same one; header names are case-insensitive."""
     headers = (
         (b"Host", b"nn"),
         (b"TraceParent", f"00-{TRACE}-{PARENT}-01".encode()),
@@ -43,7 +43,7 @@ def test_the_parent_is_the_first_that_the_request_names() -> None:
     ],
 )
 def test_a_path_holds_no_query_and_no_credential(target: str, path: str) -> None:
-    """It is ASCII, and not longer than in logs."""
+    """It is ASCII, with the length limit of the logs."""
     assert attributes_of(head_of(target), NAMENODE)["url.path"] == path
 
 
@@ -51,14 +51,14 @@ def test_a_path_holds_no_query_and_no_credential(target: str, path: str) -> None
     ("method", "name", "value"), [("PUT", "PUT", "PUT"), ("put", "HTTP", "_OTHER"), ("X1", "HTTP", "_OTHER")]
 )
 def test_a_span_has_one_of_few_names(method: str, name: str, value: str) -> None:
-    """No client chooses it."""
+    """A client cannot choose the name."""
     head = head_of(method=method)
     assert name_of(head) == name
     assert attributes_of(head, NAMENODE)["http.request.method"] == value
 
 
 def test_the_server_is_the_namenode() -> None:
-    """That which was asked; an address of IPv6 stands without its brackets."""
+    """It is the NameNode that was called; an IPv6 address has no brackets."""
     found = attributes_of(head_of(), NAMENODE)
     assert (found["server.address"], found["server.port"]) == ("nn1.example.com", 9870)
     assert attributes_of(head_of(), NameNode("[::1]:1", "[::1]:2"))["server.address"] == "::1"
@@ -84,5 +84,5 @@ def test_the_server_is_the_namenode() -> None:
 def test_an_outcome_names_its_error(
     status: int, error: BaseException | None, outcome: dict[str, str | int]
 ) -> None:
-    """What broke a reply off counts more than its status."""
+    """An exception that broke the reply off takes precedence over its status."""
     assert outcome_of(status, error) == outcome

@@ -1,4 +1,4 @@
-"""Which calls have spans, by the SDK's own sampler; and that no collector is waited for."""
+"""The SDK's sampler decides which calls have spans, and no call waits for a collector."""
 
 import logging
 import sys
@@ -24,13 +24,13 @@ NAMENODE = NameNode("nn1.example.com:9870", "nn1.example.com:8020")
 
 
 def head_of(flags: str | None) -> RequestHead:
-    """Return a head whose `traceparent` has these flags; None: it has no such field."""
+    """Return a head whose `traceparent` has these flags; None: without a `traceparent`."""
     headers = () if flags is None else ((b"traceparent", f"00-{TRACE}-{PARENT}-{flags}".encode()),)
     return RequestHead("GET", "/webhdfs/v1/f?op=LISTSTATUS", headers)
 
 
 def exported(*flags: str | None, status: int = 200) -> tuple[ReadableSpan, ...]:
-    """Return the spans of calls with these `traceparent`."""
+    """Return the spans of calls with these flags in `traceparent`."""
     exporter = InMemorySpanExporter()
     made = CallSpans(exporter)
     for each in flags:
@@ -41,7 +41,7 @@ def exported(*flags: str | None, status: int = 200) -> tuple[ReadableSpan, ...]:
 
 
 def test_the_span_of_a_sampled_request_is_its_child() -> None:
-    """It is that of a client, of few names, with all that is known of the call."""
+    """It has kind client, a low-cardinality name, and all attributes of the call."""
     (span,) = exported("01")
     assert span.context is not None
     assert span.parent is not None
@@ -72,7 +72,7 @@ def test_the_span_of_a_sampled_request_is_its_child() -> None:
 def test_the_sampler_of_the_environment_decides(
     sampler: str, flags: str | None, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By default a client that does not sample is followed in that, and one that says nothing is sampled."""
+    """By default the client's sampling flag decides, and a request without one is sampled."""
     if sampler:
         monkeypatch.setenv("OTEL_TRACES_SAMPLER", sampler)
     made = exported(flags)
@@ -81,21 +81,21 @@ def test_the_sampler_of_the_environment_decides(
 
 
 def test_a_call_that_failed_is_an_error() -> None:
-    """By its status as well (semantic conventions for HTTP, of clients)."""
+    """This includes calls with an error status (semantic conventions for HTTP clients)."""
     (span,) = exported("01", status=404)
     assert span.status.status_code is StatusCode.ERROR
     assert (span.attributes or {})["error.type"] == "404"
 
 
 def test_the_operator_names_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the SDK's own variable."""
+    """The SDK's own variable sets the name."""
     monkeypatch.setenv("OTEL_SERVICE_NAME", "proxy-eu")
     (span,) = exported("01")
     assert span.resource.attributes["service.name"] == "proxy-eu"
 
 
 class Stuck(SpanExporter):
-    """A collector that takes nothing until it may."""
+    """A collector that blocks until released."""
 
     def __init__(self) -> None:
         self.is_stuck = threading.Event()
@@ -112,7 +112,7 @@ class Stuck(SpanExporter):
 def test_a_dead_collector_holds_nothing_up(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """No call, not the end; and what waits for it is bounded."""
+    """No call waits, nor does the shutdown; the queue of spans is bounded."""
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "20")
     monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "10")
     monkeypatch.setattr(spans, "CLOSE_S", 0.01)
@@ -139,7 +139,7 @@ def test_a_dead_collector_holds_nothing_up(
 def test_an_internal_error_costs_a_span_and_no_call(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """FailToNameNode: neither at the beginning of a call nor at its end."""
+    """FailToNameNode: this holds at the beginning and at the end of a call."""
 
     def broken(*_: object) -> None:
         raise ZeroDivisionError
@@ -158,7 +158,7 @@ def test_an_internal_error_costs_a_span_and_no_call(
 
 
 def test_without_the_extra_the_start_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where spans are off it is not needed."""
+    """If spans are off, the extra is not needed."""
     monkeypatch.delitem(sys.modules, "nncache.tracing.spans")
     monkeypatch.setitem(sys.modules, "opentelemetry.context", None)
     assert call_spans_of(TracingSettings()) is None
@@ -167,7 +167,7 @@ def test_without_the_extra_the_start_says_what_to_install(monkeypatch: pytest.Mo
 
 
 def test_a_variable_that_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the SDK's own words."""
+    """The message has the SDK's own words."""
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "-1")
     with pytest.raises(StartError, match=r"OTEL_.* max_queue_size must be a positive integer"):
         call_spans_of(TracingSettings(tracing=True))

@@ -1,4 +1,4 @@
-"""A proxy, a NameNode and a collector as processes or threads of their own: a span for each call, none for a hit."""
+"""A proxy, a NameNode and a collector in processes or threads: a span for each call, none for a hit."""
 
 import re
 import socket
@@ -26,12 +26,12 @@ GONE = "/webhdfs/v1/gone?op=GETFILESTATUS&user.name=alice"
 
 @dataclass
 class Collector:
-    """Takes what an exporter sends by OTLP over HTTP."""
+    """Receives the spans of an OTLP exporter over HTTP."""
 
     spans: list[Span] = field(default_factory=list)
 
     def answer(self, request: BaseHTTPRequestHandler) -> Answer:
-        """Take a batch."""
+        """Receive a batch."""
         assert request.path == "/v1/traces"
         body = request.rfile.read(int(request.headers["Content-Length"]))
         for of_resource in ExportTraceServiceRequest.FromString(body).resource_spans:
@@ -40,20 +40,20 @@ class Collector:
         return 200, {"Content-Type": "application/x-protobuf"}, b""
 
     def children_of(self, parent: int) -> list[Span]:
-        """Return the spans whose parent is that of a request of this number."""
+        """Return the spans whose parent id is this number."""
         return [each for each in self.spans if each.parent_span_id == parent.to_bytes(8, "big")]
 
 
 @pytest.fixture(scope="module")
 def light() -> Iterator[LightServer]:
-    """A NameNode."""
+    """A NameNode in a process of its own."""
     with LightServer() as server:
         yield server
 
 
 @contextmanager
 def traced_proxy(light: LightServer) -> Iterator[Proxy]:
-    """Run a proxy with spans in front of it, until it answers from memory."""
+    """Run a proxy with spans in front of it; yield it once its gate is open."""
     (namenode,) = light.namenodes
     with Proxy(
         *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", light.superuser),
@@ -64,21 +64,21 @@ def traced_proxy(light: LightServer) -> Iterator[Proxy]:
 
 
 def ask(asker: Asker, target: str, number: int, flags: str = "01") -> RawReply:
-    """Ask with a `traceparent` of this number."""
+    """Send a GET whose `traceparent` has this number as its parent id."""
     return asker.ask("GET", target, headers={"traceparent": f"00-{TRACE}-{number:016x}-{flags}"})
 
 
 def test_each_call_to_a_namenode_is_a_span_and_no_hit(
     light: LightServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Misses and forwarded calls, with and without a task; the child of the request, as its client samples."""
+    """Misses and forwarded calls, with and without a task, are children of the request if its client samples it."""
     collector = Collector()
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "20")
     with serving(collector.answer) as address:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://{address}")
         with traced_proxy(light) as proxy, Asker(proxy.address) as asker:
             hits, number = set[int](), 1
-            while len(hits) < 3:  # the first ones are misses, of which not each reply can be kept
+            while len(hits) < 3:  # the first requests are misses, and not every reply can be cached
                 reply = ask(asker, GONE, number)
                 assert reply.status == 404
                 hits |= {number} if reply.is_hit else set()
@@ -116,8 +116,8 @@ def test_each_call_to_a_namenode_is_a_span_and_no_hit(
 def test_without_a_collector_each_answer_is_the_namenodes(
     light: LightServer, monkeypatch: pytest.MonkeyPatch, *, is_silent: bool
 ) -> None:
-    """More calls than spans may wait; and the proxy ends in time."""
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", f"{HANG_S:g}")  # longer than an answer is waited for
+    """The calls exceed the span queue; the proxy still stops in time."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", f"{HANG_S:g}")  # longer than an answer is awaited
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "4")
     monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2")

@@ -1,4 +1,4 @@
-"""The client behaves as ordinary HTTP clients do when connections break, and reads replies however they are cut."""
+"""The client handles broken connections as ordinary HTTP clients do, and parses replies split anywhere."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,13 +20,13 @@ LOOPS = pytest.mark.parametrize(
 
 
 def content_of(reply: Reply | str | None) -> tuple[object, ...]:
-    """Return what a reply says, without its head."""
+    """Return a reply's fields, without its head."""
     assert isinstance(reply, Reply)
     return tuple(reply[:4])
 
 
 class Asked:
-    """A client whose answers can be awaited."""
+    """A client, and a queue of its answers."""
 
     def __init__(self, server: RawServer, address: tuple[str, int], tasks: asyncio.TaskGroup) -> None:
         self.server = server
@@ -34,7 +34,7 @@ class Asked:
         self.client = Client(address, tasks, self.answers.put_nowait)
 
     async def ask(self) -> Reply | str:
-        """Ask once."""
+        """Send one request; return its answer."""
         self.client.ask(REQUEST)
         answer = await self.answers.get()
         assert self.answers.empty()
@@ -47,7 +47,7 @@ def tell(
     loop: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop,
     address: tuple[str, int] | None = None,
 ) -> Script:
-    """Run a story of a client against a server that does these acts."""
+    """Run a client's story against a server that performs these acts."""
     script = Script({"/0": acts or (Act(),)})
 
     async def run() -> None:
@@ -69,7 +69,7 @@ async def ask_twice(asked: Asked) -> None:
 
 @LOOPS
 def test_a_connection_is_kept(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
-    """One for all requests."""
+    """One connection serves all requests."""
     assert tell(ask_twice, loop=loop).connections == 1
 
 
@@ -94,14 +94,14 @@ def test_what_the_server_closed_while_idle_is_opened_again(
 def test_a_request_whose_connection_broke_is_repeated_once(
     data: bytes, then: str, loop: Callable[[], asyncio.AbstractEventLoop]
 ) -> None:
-    """A GET may be; the poll has its answer."""
+    """A GET is idempotent; the poll gets its answer."""
     script = tell(ask_twice, Act(data=data, then=then), Act(), loop=loop)
     assert (script.connections, len(script.targets)) == (2, 3)
 
 
 @LOOPS
 def test_a_body_may_end_with_the_connection(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
-    """It is complete then, and not repeated."""
+    """The body is then complete, and the request is not repeated."""
 
     async def story(asked: Asked) -> None:
         assert content_of(await asked.ask()) == (200, "", b"until the end", False)
@@ -111,7 +111,7 @@ def test_a_body_may_end_with_the_connection(loop: Callable[[], asyncio.AbstractE
 
 
 def test_giving_up_is_reported_once() -> None:
-    """A reply that comes after all is not taken for that to the next request."""
+    """A reply that arrives after that is not taken for the next request's."""
 
     async def story(asked: Asked) -> None:
         asked.client.ask(REQUEST)
@@ -126,7 +126,7 @@ def test_giving_up_is_reported_once() -> None:
 
 
 def test_an_unasked_reply_closes_the_connection() -> None:
-    """Such as the 408 of a server that is tired of waiting."""
+    """An example is a server's 408 on an idle connection."""
 
     async def story(asked: Asked) -> None:
         await asked.ask()
@@ -142,7 +142,7 @@ def test_an_unasked_reply_closes_the_connection() -> None:
 
 @pytest.mark.parametrize("is_chunked", [False, True])
 def test_a_reply_is_complete_at_its_last_byte_and_not_before(is_chunked: bool) -> None:
-    """Content-Length and chunks both say where a body ends."""
+    """Content-Length and chunks both mark the end of a body."""
     data = reply(is_chunked=is_chunked)
     for cut in range(len(data)):
         assert parse(data[:cut]) is None
@@ -161,7 +161,7 @@ def test_a_reply_is_complete_at_its_last_byte_and_not_before(is_chunked: bool) -
     ],
 )
 def test_only_an_open_connection_takes_the_next_request(data: bytes, keeps: bool) -> None:
-    """`Connection: close`, HTTP/1.0 and surplus bytes end it."""
+    """`Connection: close`, HTTP/1.0 and surplus bytes end the connection."""
     found = parse(data)
     assert found is not None
     assert found.keeps is keeps
@@ -185,7 +185,7 @@ def test_only_an_open_connection_takes_the_next_request(data: bytes, keeps: bool
     ],
 )
 def test_the_server_says_how_it_came_about(field: str, served: str) -> None:
-    """In the words of nncache (RFC 9211) and of nginx."""
+    """The header is nncache's (RFC 9211) or nginx's."""
     found = parse(reply(fields=(field,)))
     assert found is not None
     assert found.served == served
@@ -211,13 +211,13 @@ def test_what_is_no_reply_is_refused(data: bytes) -> None:
 
 
 def test_a_digest_is_of_the_body_alone() -> None:
-    """Except that a refusal names its caller, so that those of two pollers would differ."""
+    """A 403 names its caller, so its digest is 0; otherwise two pollers' refusals would differ."""
     expected = int.from_bytes(blake2b(BODY, digest_size=8).digest(), "big", signed=True)
     assert digest_of(200, BODY) == digest_of(404, BODY) == expected
     assert digest_of(403, BODY) == digest_of(0, b"") == 0
 
 
 def test_a_file_id_is_found_or_0() -> None:
-    """A missing file has none."""
+    """A missing file has no id."""
     assert file_id_of(BODY) == 16389
     assert file_id_of(b'{"RemoteException":{"exception":"FileNotFoundException"}}') == 0

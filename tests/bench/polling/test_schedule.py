@@ -1,4 +1,4 @@
-"""The open loop: polls are due at their times, whatever the server does, and each of them leaves a row."""
+"""The open loop: polls are due at fixed times, whatever the server does, and each poll has a row."""
 
 import asyncio
 import math
@@ -30,7 +30,7 @@ def requests_of(poller: Poller) -> tuple[bytes, ...]:
     return tuple(f"GET /webhdfs/v1/{path_id}?op=X HTTP/1.1\r\n\r\n".encode() for path_id in poller.path_ids)
 
 
-def polled(  # the cases say what they mean by name
+def polled(  # the cases name their parameters
     script: Script,
     *pollers: Poller,
     period_s: float = 0.1,
@@ -40,8 +40,8 @@ def polled(  # the cases say what they mean by name
 ) -> list[Row]:
     """Run a schedule against the script; return its rows by poller and due time.
 
-    On a PatientLoop it does not matter how busy the machine is. On another loop polls may be sent late, but time 0 is
-    the first look at the clock, so all that is due is there.
+    On a PatientLoop, the machine's load does not matter. On another loop, polls may be sent late; but time 0 is the
+    first reading of the clock, so every poll that is due has a row.
     """
     rows = Rows()
 
@@ -66,7 +66,7 @@ def polled(  # the cases say what they mean by name
 
 
 def from_zero() -> Callable[[], float]:
-    """Return a clock of the running loop that shows 0 when it is first asked."""
+    """Return a clock of the running loop that reads 0 at first."""
     zero_s: list[float] = []
 
     def now() -> float:
@@ -84,7 +84,7 @@ def one(*path_ids: int, phase_s: float = 0.0) -> Poller:
 
 @LOOPS
 def test_polls_are_due_evenly_from_the_phase_on(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
-    """Each path once in a period, one after the other, until the end; on either event loop."""
+    """Each path is polled once a period, in turn, until the end; on either event loop."""
     script = Script()
     rows = polled(script, one(4, 5, phase_s=0.03), loop=loop)
     assert [row["due_s"] for row in rows] == pytest.approx([0.05, 0.1, 0.15, 0.2, 0.25, 0.3])
@@ -94,7 +94,7 @@ def test_polls_are_due_evenly_from_the_phase_on(loop: Callable[[], asyncio.Abstr
 
 
 def test_a_row_says_all_about_its_poll() -> None:
-    """Each column of the table, for a file that is there, one that is missing, and a refusal."""
+    """Each column of the table is checked, for an existing file, a missing one, and a refusal."""
     script = Script(
         {
             "/0": (Act(data=reply(fields=("Cache-Status: nncache; hit",)), delay_s=0.01),),
@@ -129,7 +129,7 @@ def test_a_row_says_all_about_its_poll() -> None:
 
 
 def test_a_slow_reply_makes_the_later_polls_late() -> None:
-    """The open loop: a server that stops for a while is late for all polls of that while."""
+    """In an open loop, a server's pause delays all polls that are due during it."""
     script = Script({"/0": (Act(delay_s=0.25), Act())})
     rows = polled(script, one(0), period_s=0.05)
     first, *later = rows
@@ -143,7 +143,7 @@ def test_a_slow_reply_makes_the_later_polls_late() -> None:
 
 
 def test_a_generator_that_falls_behind_says_so() -> None:
-    """Its polls are sent late over connections that were free."""
+    """Its polls are sent late although their connections were free."""
 
     async def hog(server: RawServer) -> None:
         loop = asyncio.get_running_loop()
@@ -158,13 +158,13 @@ def test_a_generator_that_falls_behind_says_so() -> None:
 
 
 def test_what_would_have_been_due_before_it_is_ready_is_left_out() -> None:
-    """A task that starts in the middle of the warm-up does not send all that it missed at once."""
+    """A task that starts during the warm-up does not send the missed polls in a burst."""
     rows = polled(Script(), one(0), times=Times(begins_s=-50.0, ends_s=0.2))
     assert [row["due_s"] for row in rows] == pytest.approx([0.0, 0.1], abs=1e-6)
 
 
 def test_what_is_not_answered_by_the_end_has_failed() -> None:
-    """Also what was never sent, because the reply before it never came: its `sent_s` is NaN."""
+    """This includes polls that were never sent because the previous reply never came; their `sent_s` is NaN."""
     script = Script({"/0": (Act(data=b""),)})
     rows = polled(script, one(0), times=Times(begins_s=0.02, ends_s=0.25, grace_s=0.1))
     assert [row["error"] for row in rows] == ["no reply before the end", "not sent", "not sent"]
@@ -174,7 +174,7 @@ def test_what_is_not_answered_by_the_end_has_failed() -> None:
 
 
 def test_a_reply_that_takes_too_long_is_none() -> None:
-    """The next poll goes over a new connection."""
+    """The next poll uses a new connection."""
     script = Script({"/0": (Act(data=b""), Act())})
     rows = polled(script, one(0), times=Times(begins_s=0.02, ends_s=0.5, timeout_s=0.15))
     first, *later = rows
@@ -185,7 +185,7 @@ def test_a_reply_that_takes_too_long_is_none() -> None:
 
 
 def test_a_schedule_that_is_stopped_ends_with_its_replies() -> None:
-    """What is due by then is sent and answered, also what waits; nothing is due later."""
+    """Polls due by then are sent and answered, even queued ones; no later poll becomes due."""
     script, rows = Script({"/1": (Act(delay_s=0.5), Act())}), Rows()
 
     async def run() -> None:
@@ -208,7 +208,7 @@ def test_a_schedule_that_is_stopped_ends_with_its_replies() -> None:
 
 
 def test_a_bug_in_a_callback_ends_the_run() -> None:
-    """Else it would look like a server that does not answer."""
+    """Otherwise it would look like a server that does not answer."""
 
     class Broken(Rows):
         def add_reply(self, *_: object) -> None:

@@ -15,7 +15,7 @@ LEAD_S = 5.0
 
 
 def test_a_task_polls_its_share_on_the_drivers_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every second poller, at times relative to the driver's zero, though its own clock is far off."""
+    """The task runs every second poller, at times relative to the driver's zero, even if its own clock is far off."""
     script = Script()
     monkeypatch.setattr("nncache.bench.polling.clock.boottime", lambda: boottime() - SHIFT_S)
     with serving(script) as server, serving_time("127.0.0.1") as clock:
@@ -39,7 +39,7 @@ def test_a_task_polls_its_share_on_the_drivers_clock(monkeypatch: pytest.MonkeyP
 
 
 def test_a_task_that_comes_too_late_says_so() -> None:
-    """All its polls would be late."""
+    """Otherwise all its polls would be late."""
     with serving_time("127.0.0.1") as clock:
         late = orders(2, "127.0.0.1:1", clock, zero_s=boottime() - 1)
         with pytest.raises(TaskError, match="after the measured time had begun"):
@@ -51,7 +51,7 @@ def test_a_task_that_comes_too_late_says_so() -> None:
 
 @pytest.mark.parametrize("shift_s", [0.0, 3.25, -1000.5])
 def test_a_clock_that_is_off_is_found_out(shift_s: float) -> None:
-    """Within the error that is named; the offset is ours minus the driver's. Nothing is left behind."""
+    """The offset, own clock minus driver's, is within the reported error. No thread is left behind."""
     with serving_time("127.0.0.1") as address:
         found = measure(address, clock=lambda: boottime() + shift_s)
         again = measure(address, clock=lambda: boottime() + shift_s)
@@ -63,7 +63,7 @@ def test_a_clock_that_is_off_is_found_out(shift_s: float) -> None:
 
 
 def test_the_shortest_round_trip_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its offset is taken to be that of its middle, and wrong by half of it at most."""
+    """Its offset is taken at the trip's middle, so half of the trip bounds the error."""
     trips = [(200.0 + number, 1.0) for number in range(SAMPLES)]
     trips[7] = (300.0, 0.125)
     times = itertools.chain.from_iterable((sent_s, sent_s + took_s) for sent_s, took_s in trips)
@@ -74,6 +74,6 @@ def test_the_shortest_round_trip_is_believed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_clock_that_drifts_widens_the_error() -> None:
-    """Times between two measurements are off by at most the drift and the second one's own error."""
+    """Times between two measurements are off by at most the drift and the second measurement's error."""
     assert ClockOffset(1.0, 0.25).then(ClockOffset(1.5, 0.25)) == ClockOffset(1.0, 0.75)
     assert ClockOffset(1.0, 0.25).then(ClockOffset(1.0, 0.125)) == ClockOffset(1.0, 0.25)

@@ -1,4 +1,4 @@
-"""Pollers that wait: each answer leads to the next wait, and speaks of the moment at which it came."""
+"""Waiting pollers: each answer starts the next wait, and is valid at the moment of its arrival."""
 
 import asyncio
 
@@ -19,12 +19,12 @@ HELD_S = 2.0
 
 
 def there(tag: str, *fields: str) -> bytes:
-    """Return a status with a tag."""
+    """Return a reply with a status and a tag."""
     return reply(fields=("Cache-Status: nncache; hit; detail=waited", f'ETag: "{tag}"', *fields))
 
 
 def waited(script: Script, ends_s: float = 5.0) -> list[Row]:
-    """Let one wait, and return its rows."""
+    """Run one waiting poller; return its rows."""
     rows, poller = Rows(), one(4)
 
     async def run() -> None:
@@ -41,7 +41,7 @@ def waited(script: Script, ends_s: float = 5.0) -> list[Row]:
 
 
 def test_each_answer_begins_the_wait_for_another_one() -> None:
-    """With the tag that it has; the first one comes at once."""
+    """The next wait carries the answer's tag; the first request is answered immediately."""
     script = Script(
         {
             "/4": (
@@ -76,7 +76,7 @@ def test_a_304_repeats_the_answer_before_it() -> None:
 
 
 def test_a_wait_that_is_not_granted_is_asked_for_after_a_pause() -> None:
-    """Its answer is a poll as any: it was sent when it was."""
+    """Its answer counts as a plain poll, with its own sending time."""
     missing = reply(MISSING, "404 Not Found", ('ETag: "cc"',))
     script = Script({"/4": (Act(data=missing, delay_s=0.5), Act(data=b""))})
     (row,) = waited(script)
@@ -88,7 +88,7 @@ def test_a_wait_that_is_not_granted_is_asked_for_after_a_pause() -> None:
 
 @pytest.mark.parametrize("act", [Act(data=b"", then="close"), Act(data=b"no HTTP\r\n\r\n")])
 def test_a_failed_wait_is_asked_again_after_a_pause(act: Act) -> None:
-    """It does not end the poller."""
+    """The failure does not end the poller."""
     script = Script({"/4": (act, act, Act(data=there("aa", GRANTED)), Act(data=b""))})
     rows = waited(script)
     assert rows[0]["error"] is not None
@@ -97,6 +97,6 @@ def test_a_failed_wait_is_asked_again_after_a_pause(act: Act) -> None:
 
 
 def test_silence_has_failed_in_the_end() -> None:
-    """A wait that is never answered is not waited for longer than it may last."""
+    """A wait without an answer ends when its maximum length has passed."""
     (row, *_) = waited(Script({"/4": (Act(data=b""),)}), ends_s=3.0 * WAIT_S)
     assert "no reply within" in row["error"]

@@ -1,4 +1,4 @@
-"""The judge in Spark: verdicts case by case, its SQL against a naive judge, and figures worked out by hand."""
+"""The judge in Spark: verdicts by case, its SQL against a naive judge, and figures computed by hand."""
 
 import math
 from collections.abc import Iterable
@@ -18,12 +18,12 @@ from nncache.bench.judge.verdicts import states, verdicts
 from nncache.bench.shared.figures import WrongAnswer
 from nncache.bench.shared.tables import AUDITED, CHANGES, COUNTERS, HOSTS, POLLS, write
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]  # Spark compiles each of its queries
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]  # Spark compiles each query
 
 Row = dict[str, Any]
 
 BEFORE_S = -1_000.0
-"""When what was there from the beginning had come about."""
+"""The time at which the initial states came about."""
 
 NEVER_SENT = float("nan")
 
@@ -41,7 +41,7 @@ def poll(
     served: str = "",
     clock_error_s: float = 0.0,
 ) -> Row:
-    """Return a row of `polls`, sent when it was due if not said otherwise."""
+    """Return a row of `polls`; by default it was sent when due."""
     return {
         "poller": poller,
         "path_id": path_id,
@@ -58,7 +58,7 @@ def poll(
 
 
 def initial(path_id: int = 0, *, status: int = 200, digest: int = 0, file_id: int = 0) -> Row:
-    """Return the row of `changes` for what was there before the first change."""
+    """Return the row of `changes` for the state before the first change."""
     return change(
         BEFORE_S,
         BEFORE_S,
@@ -124,7 +124,7 @@ FILE = 4711
 
 @dataclass(frozen=True)
 class Case:
-    """One reply of a path with this history, and what the judge must say."""
+    """One reply about a path with this history, and the expected verdict."""
 
     name: str
     history: tuple[Row, ...]
@@ -151,7 +151,7 @@ FORBIDDEN = (
     change(10.0, 10.02, change_id=1, kind="forbid", status=403),
     change(20.0, 20.02, change_id=2, kind="allow", digest=OLD),
 )
-OVERLAPPING = (  # given in the order in which they were sent; the second was acknowledged first
+OVERLAPPING = (  # in the order of sending; the second was acknowledged first
     initial(digest=OLD),
     change(10.0, 11.0, change_id=1, digest=NEWER),
     change(10.2, 10.8, change_id=2, digest=NEW),
@@ -234,7 +234,7 @@ CASES = (
 
 @pytest.fixture(scope="module")
 def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[int, Any]:
-    """Judge all cases; by number."""
+    """Return the verdicts on all cases, by number."""
     directory = record(
         tmp_path_factory.mktemp("cases"),
         polls=[case.reply | {"path_id": number} for number, case in enumerate(CASES)],
@@ -247,7 +247,7 @@ def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dic
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
 def test_a_reply_is_worth_what_the_states_of_its_path_allow(judged: dict[int, Any], number: int) -> None:
-    """The verdict, and for how long it had not been true."""
+    """The verdict also says for how long the answer had not been true."""
     case = CASES[number]
     assert judged[number].verdict == case.verdict
     assert judged[number].age_s == (None if case.age_s is None else pytest.approx(case.age_s))
@@ -257,14 +257,14 @@ def test_a_reply_is_worth_what_the_states_of_its_path_allow(judged: dict[int, An
 
 DRAWN_BOUND_S, DURATION_S, UNTIL_S = 1.0, 8.0, 6.0
 
-times = st.integers(0, 8 * 8).map(lambda eighths: eighths / 8)  # coarse, so that boundaries are met
+times = st.integers(0, 8 * 8).map(lambda eighths: eighths / 8)  # coarse, so that boundaries are hit
 spans = st.integers(0, 6).map(lambda eighths: eighths / 8)
 file_states = st.tuples(st.sampled_from((200, 200, 404, 403)), st.integers(1, 3), st.integers(0, 2))
 
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
-    """Draw what one path went through, changes overlapping or not, and what three pollers say that they saw."""
+    """Draw one path's history, with changes that may overlap, and the replies of three pollers."""
     status, digest, file_id = draw(file_states)
     changes = [initial(status=status, digest=digest, file_id=file_id)]
     for number in range(draw(st.integers(0, 5))):
@@ -300,7 +300,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
 
 
 def explained(reply: Row, rows: list[Row]) -> tuple[str, float | None, int | None]:
-    """Return verdict, age and the latest state that it shows, straight from the rules; `rows` in order."""
+    """Return verdict, age and latest state shown, straight from the rules; `rows` are in order."""
     slack = reply["clock_error_s"] + 0.001
     named: list[tuple[int, float, float]] = []
     opened: list[tuple[float, float]] = []
@@ -347,14 +347,14 @@ def naive_lateness(
 
 @settings(
     max_examples=2,
-    phases=(Phase.explicit, Phase.generate),  # a path that fails is small as it is
+    phases=(Phase.explicit, Phase.generate),  # no shrinking: one path's history is small
     suppress_health_check=list(HealthCheck),
 )
 @given(drawn=st.lists(histories(), min_size=50, max_size=120))
 def test_the_sql_agrees_with_a_naive_judge(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[list[Row], list[Row]]]
 ) -> None:
-    """Whatever went on at each of many paths: the same verdicts, ages and lateness as by the rules' letter."""
+    """For random histories of many paths, verdicts, ages and lateness are those of a literal reading of the rules."""
     directory = record(
         tmp_path_factory.mktemp("drawn"),
         changes=[row | {"path_id": path} for path, (changes, _) in enumerate(drawn) for row in changes],
@@ -388,7 +388,7 @@ def test_the_sql_agrees_with_a_naive_judge(
 A, B = 1, 2
 
 POLLED = (
-    poll(-2.0, -1.0, digest=A, served="hit"),  # warming up
+    poll(-2.0, -1.0, digest=A, served="hit"),  # during the warm-up
     poll(0.0, 0.5, digest=A, served="miss"),
     poll(1.0, 1.5, digest=A, served="HIT"),
     poll(2.25, 3.5, due_s=2.0, digest=B, served="hit"),
@@ -427,7 +427,7 @@ HOSTED = tuple(
 
 
 def test_the_figures_of_a_run_worked_out_by_hand(spark: SparkSession, tmp_path: Path) -> None:
-    """Each figure is what its description says (bench/shared/figures.py), of the measured time only."""
+    """Each figure follows its description in bench/shared/figures.py, over the measured time only."""
     record(tmp_path, polls=POLLED, changes=CHANGED, counters=USED, hosts=HOSTED)
     found = reduce(spark, tmp_path, "nncache", duration_s=10.0, bound_s=2.0, period_s=1.0)
     assert (found.mode, found.duration_s) == ("nncache", 10.0)
@@ -453,9 +453,9 @@ def test_the_figures_of_a_run_worked_out_by_hand(spark: SparkSession, tmp_path: 
 
 
 def test_a_schedule_is_kept_if_all_were_sent_in_time(spark: SparkSession, tmp_path: Path) -> None:
-    """50 ms are in time, if it is the generator's own lateness; one poll of a hundred may be later."""
+    """A delay of 50 ms by the generator is in time; one poll in a hundred may be later."""
     polls = [poll(second + 0.04, second + 0.5, due_s=float(second), digest=A) for second in range(200)]
-    polls[100] |= {"sent_s": 100.5, "replied_s": 104.5}  # one too late, and those after it wait for its reply
+    polls[100] |= {"sent_s": 100.5, "replied_s": 104.5}  # one too late; later polls wait for its reply
     for second in range(101, 105):
         polls[second] |= {"sent_s": 104.5, "replied_s": 104.5}
     record(tmp_path, polls=polls, changes=[initial(digest=A)])
@@ -464,7 +464,7 @@ def test_a_schedule_is_kept_if_all_were_sent_in_time(spark: SparkSession, tmp_pa
 
 
 def test_too_many_wrong_answers_are_counted_and_the_first_named(spark: SparkSession, tmp_path: Path) -> None:
-    """The report stays readable however wrong a mode was; nothing that never was has an age."""
+    """The report stays readable for a very wrong mode; an answer that was never true has no age."""
     polls = [poll(float(step), step + 0.1, poller=step % 7, digest=99) for step in range(NAMED + 20)]
     record(tmp_path, polls=reversed(polls), changes=[initial(digest=A)])
     found = reduce(spark, tmp_path, "direct", duration_s=1000.0, bound_s=1.0, period_s=1.0)
@@ -475,7 +475,7 @@ def test_too_many_wrong_answers_are_counted_and_the_first_named(spark: SparkSess
 
 
 def test_a_run_without_a_reply_has_figures(spark: SparkSession, tmp_path: Path) -> None:
-    """All zero, and no failure of the judge."""
+    """All are zero; the judge does not fail."""
     record(tmp_path, polls=[], changes=[])
     found = reduce(spark, tmp_path, "direct", duration_s=10.0, bound_s=1.0, period_s=1.0)
     assert (found.due, found.latency_s.count, found.lateness_s.count, found.oldest_s) == (0, 0, 0, 0.0)

@@ -1,4 +1,4 @@
-"""Processes that a run needs: load by wrk, servers beside nncache, Spark's tasks, the changer."""
+"""The processes of a run: wrk's load, servers to compare with nncache, Spark's tasks, the changer."""
 
 import shutil
 import time
@@ -33,7 +33,7 @@ from tests.patience import HANG_S
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 LEAD_S = 10.0
-"""To time 0: Spark may have to start."""
+"""The lead before time 0, in seconds: Spark may have to start."""
 
 needs_wrk = pytest.mark.skipif(shutil.which("wrk") is None, reason="apt-get install wrk")
 needs_nginx = pytest.mark.skipif(
@@ -50,11 +50,11 @@ end
 
 @needs_wrk
 def test_a_load_that_is_held_connects_and_asks_for_nothing(tmp_path: Path) -> None:
-    """Until the gate is there, or the time is over."""
+    """It is held until the gate file exists, or its time is over."""
     script, gate = Script({}), tmp_path / "gate"
     with serving(script) as server:
         with loading(server, held(SCRIPT, gate, int(HANG_S)), connections=5) as counted:
-            while script.connections < 6:  # one is to see whether there is a server
+            while script.connections < 6:  # one of them checks that the server is there
                 pass
             time.sleep(0.3)
             assert script.targets == []
@@ -67,7 +67,7 @@ def test_a_load_that_is_held_connects_and_asks_for_nothing(tmp_path: Path) -> No
 
 
 def asked(address: str, path: str, user: str = "u0000") -> tuple[int, str | None]:
-    """Return the status, and what nginx says of its cache."""
+    """Return the status, and nginx's cache status."""
     with Asker(address) as nginx_at:
         reply = nginx_at.ask("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}")
     return reply.status, reply.header("X-Cache-Status")
@@ -75,7 +75,7 @@ def asked(address: str, path: str, user: str = "u0000") -> tuple[int, str | None
 
 @needs_nginx
 def test_what_is_kept_is_not_asked_for_again() -> None:
-    """Files and missing ones; each caller's answer is kept apart, and a refusal is not kept."""
+    """Files and missing paths are cached by caller; a refusal is not cached."""
     script = Script(
         {
             "/none": (Act(data=reply(status="404 Not Found")),),
@@ -94,7 +94,7 @@ def test_what_is_kept_is_not_asked_for_again() -> None:
 
 @needs_nginx
 def test_what_was_kept_for_its_time_is_asked_for_again() -> None:
-    """Whole seconds are counted, so two later one has passed."""
+    """The time is in whole seconds; two seconds later it has passed."""
     fields = (
         "Cache-Control: no-cache",
         "Expires: Sat, 21 Nov 2026 00:00:00 GMT",
@@ -114,7 +114,7 @@ SBIN = "/usr/bin:/usr/sbin"
 
 
 def ask(address: str) -> tuple[int, bytes]:
-    """Ask on a connection of its own."""
+    """Send a request on a connection of its own."""
     with Asker(address) as server:
         reply = server.ask("GET", TARGET)
     return reply.status, reply.body
@@ -132,7 +132,7 @@ def ask(address: str) -> tuple[int, bytes]:
 def test_it_answers_as_the_namenode_does(
     cluster: Cluster, program: str, server: Callable[[str], AbstractContextManager[Running]]
 ) -> None:
-    """Also the second time, from its cache if it has one."""
+    """The second reply is the same, from the cache if there is one."""
     if program and shutil.which(program, path=SBIN) is None:
         pytest.skip(f"apt-get install {program}")
     right = ask(cluster.namenodes[0].http)
@@ -142,7 +142,7 @@ def test_it_answers_as_the_namenode_does(
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")  # Spark's own
 def test_spark_runs_all_pollers_and_brings_home_what_they_saw(spark: SparkSession, tmp_path: Path) -> None:
-    """Two tasks, 200 pollers, 2 s: each poll that was due is there, and both hosts."""
+    """Two tasks, 200 pollers, 2 s: each due poll has a row, and both hosts are recorded."""
     prepare(spark, 2)
     with serving(Script()) as server, serving_time("127.0.0.1") as clock:
         given = orders(200, server, clock, zero_s=boottime() + LEAD_S, warm_up_s=1.0, duration_s=2.0)
@@ -158,7 +158,7 @@ def test_spark_runs_all_pollers_and_brings_home_what_they_saw(spark: SparkSessio
 
 
 def test_spark_is_on_the_loopback_alone(spark: SparkSession) -> None:
-    """It has no page; its versions are in the report."""
+    """It serves no page; its versions are in the report."""
     (java,) = (child for child in psutil.Process().children(recursive=True) if is_driver(child))
     listening = {each.laddr.ip for each in java.net_connections("tcp") if each.status == psutil.CONN_LISTEN}
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
@@ -167,7 +167,7 @@ def test_spark_is_on_the_loopback_alone(spark: SparkSession) -> None:
 
 
 def is_driver(process: psutil.Process) -> bool:
-    """Whether it is Spark's own JVM; not one that is just ending."""
+    """Return whether the process is Spark's JVM, and not one that is just ending."""
     try:
         return "org.apache.spark.deploy.SparkSubmit" in process.cmdline()
     except psutil.Error:
@@ -197,7 +197,7 @@ def order_of(namenode: str, directory: Path) -> Order:
 
 
 def test_a_changer_says_what_became_of_its_changes(tmp_path: Path) -> None:
-    """This NameNode answers everything with the status of a file, which is no answer to a deletion."""
+    """This NameNode answers everything with a file's status, which is no valid answer to a deletion."""
     with serving(Script()) as namenode:
         given = order_of(namenode, tmp_path)
         with apart(change, given, ready_s=HANG_S) as changer:

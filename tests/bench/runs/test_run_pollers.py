@@ -1,4 +1,4 @@
-"""The command itself, on several executors, against a cluster that it did not start."""
+"""The command itself, with several executors, on a cluster that it did not start."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(1000)]
 
 
 def read_figures(directory: Path) -> RunFigures:
-    """Return the figures that a run has left."""
+    """Return the figures that a run wrote."""
     return msgspec.json.decode((directory / FIGURES).read_bytes(), type=RunFigures)
 
 
@@ -32,7 +32,7 @@ def called(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_executors_poll_and_their_clocks_are_measured(cluster: Cluster, tmp_path: Path) -> None:
-    """Two executors in processes of their own see the one truth; the report is written."""
+    """Two executors in processes of their own agree; the report is written."""
     done = called(
         *("--master", "local-cluster[2,1,1024]", "--modes", "direct", "--out", tmp_path / "out"),
         *("--namenode", cluster.namenodes[0].http, "--superuser", cluster.superuser),
@@ -40,12 +40,12 @@ def test_executors_poll_and_their_clocks_are_measured(cluster: Cluster, tmp_path
         *("--pollers", 60, "--period", 0.5, "--duration", 4, "--warm-up", 2, "--jvm-warm-up", 0),
         *("--also-periods", "1"),
     )
-    assert done.returncode in {0, 1}, done.stderr[-3000:]  # 1: a busy machine has not kept the schedule
+    assert done.returncode in {0, 1}, done.stderr[-3000:]  # 1: a busy machine did not keep the schedule
     assert "WRONG answers" in done.stdout
     found = read_figures(tmp_path / "out")
     info, (direct,), (also,) = found.info, found.modes, found.also
     assert info.master == "local-cluster[2,1,1024]"
-    assert 0 < direct.due <= 60 * 8  # what was due before a busy machine got to it is left out
+    assert 0 < direct.due <= 60 * 8  # polls due before a busy machine was ready are left out
     assert (direct.failed, direct.wrong_count) == (0, 0)
     (rarer,) = also.modes
     assert 0 < rarer.due <= 60 * 4
@@ -60,20 +60,20 @@ def test_executors_poll_and_their_clocks_are_measured(cluster: Cluster, tmp_path
 def test_it_starts_all_that_it_needs_and_leaves_nothing_running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Cluster, warm-up of the NameNode, publisher and proxy; results of both modes."""
-    places = {"TMPDIR": str(tmp_path)}  # all its processes inherit it
+    """It starts the cluster, the NameNode's warm-up, publisher and proxy; both modes have results."""
+    places = {"TMPDIR": str(tmp_path)}  # inherited by all its processes
     monkeypatch.setenv("TMPDIR", places["TMPDIR"])
     done = called(
         *("--modes", "direct,nncache", "--out", tmp_path / "out", "--pollers", 40, "--period", 0.5),
         *("--duration", 4, "--warm-up", 2, "--jvm-warm-up", 3),
     )
-    assert done.returncode in {0, 1}, done.stderr[-3000:]  # 1: a busy machine has not kept the schedule
+    assert done.returncode in {0, 1}, done.stderr[-3000:]  # 1: a busy machine did not keep the schedule
     direct, nncache = read_figures(tmp_path / "out").modes
     assert 0 < direct.due <= 40 * 8
     assert 0 < nncache.due <= 40 * 8
     assert (direct.hits, direct.wrong_count, nncache.wrong_count, nncache.failed) == (0, 0, 0, 0)
     assert nncache.hits > 0
-    assert direct.calls["getFileInfo"] >= 0.9 * direct.sent  # some are counted a moment later than asked
+    assert direct.calls["getFileInfo"] >= 0.9 * direct.sent  # some are counted a moment after they are sent
     running = psutil.process_iter(["cmdline", "environ"])
     assert [
         each.info["cmdline"] for each in running if places.items() <= (each.info["environ"] or {}).items()

@@ -1,4 +1,4 @@
-"""Each benchmark once, in short: what it must show on any machine, however slow, and what it leaves behind."""
+"""A short run of each benchmark: the figures that hold on any machine, however slow, and the files it writes."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:
-    """Return a mark for tests that load with these programs, or load them."""
+    """Return a mark that skips a test without these programs."""
     missing = [name for name in programs if shutil.which(name, path=PATH) is None]
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
 
@@ -38,7 +38,7 @@ def needs(*programs: str) -> pytest.MarkDecorator:
 def run(
     command: click.Command, out: Path, *arguments: str, always: tuple[str, ...] = ()
 ) -> list[dict[str, Any]]:
-    """Run a benchmark; return its figures. What is always met is so on the slowest machine; all else may fall short."""
+    """Run a benchmark; return its figures. Those in `always` must be met on any machine; others may fall short."""
     done = CliRunner().invoke(command, [*arguments, "--out", str(out)], catch_exceptions=False)
     assert done.exit_code in {0, 1}, done.output
     for each in always:
@@ -49,21 +49,21 @@ def run(
 
 
 def rounds_in(out: Path) -> list[dict[str, Any]]:
-    """Return the rounds that a run has left."""
+    """Return the rounds that a run wrote."""
     return list(json.loads((out / "rounds.json").read_text(encoding="utf-8")))
 
 
 def value(figures: list[dict[str, Any]], what: str) -> float:
-    """Return the one figure whose text ends so."""
+    """Return the value of the one figure whose text ends with `what`."""
     (found,) = (each["value"] for each in figures if each["what"].endswith(what))
     return float(found)
 
 
 @needs("wrk", "nginx", "haproxy")
 def test_each_shape_of_request_is_measured(tmp_path: Path) -> None:
-    """In a round of two seconds each; no request through nncache fails."""
+    """Each has a round of two seconds; no request through nncache fails."""
     always = "requests through nncache that fail: 0"
-    sizes = ("--seconds", "2", "--rounds", "1", "--warm-up", "5")  # 10,000 connects take a busy machine one
+    sizes = ("--seconds", "2", "--rounds", "1", "--warm-up", "5")  # 10,000 connects take a busy machine 1 s
     figures = run(request_cost.main, tmp_path, *sizes, always=(always,))
     rounds = rounds_in(tmp_path)
     measured = {(each["what"], each["server"]) for each in rounds}
@@ -75,7 +75,7 @@ def test_each_shape_of_request_is_measured(tmp_path: Path) -> None:
 
 @needs("wrk", "nginx")
 def test_each_growth_is_measured(tmp_path: Path) -> None:
-    """In a short round, with small caches; hits alone are measured."""
+    """Each has a short round with small caches; only hits are measured."""
     arguments = ("--seconds", "0.5", "--rounds", "1", "--warm-up", "0.5", "--max-entries", "10000")
     always = (
         "requests through nncache that fail: 0",
@@ -93,14 +93,14 @@ def test_each_growth_is_measured(tmp_path: Path) -> None:
 
 @needs("wrk", "nginx", "krb5kdc")
 def test_secured_hits_are_measured(tmp_path: Path) -> None:
-    """Each way of asking, and none is refused."""
+    """Each way of asking is measured, and no request is refused."""
     run(secured_hits.main, tmp_path, "--seconds", "1", "--rounds", "1", always=("requests that fail: 0",))
     assert len({each["server"] for each in rounds_in(tmp_path)}) == 6
 
 
 @pytest.mark.parametrize("cold", [(), ("--cold",)])
 def test_a_storm_of_connects_is_measured(tmp_path: Path, cold: tuple[str, ...]) -> None:
-    """No request fails and all is answered from memory, however long it takes."""
+    """No request fails and all are hits, however long they take."""
     always = ("requests that fail: 0", "answers not from memory: the gate was closed: 0")
     run(connects.main, tmp_path, "--connects", "500", "--rounds", "1", *cold, always=always)
     for each in rounds_in(tmp_path):
@@ -109,7 +109,7 @@ def test_a_storm_of_connects_is_measured(tmp_path: Path, cold: tuple[str, ...]) 
 
 @pytest.mark.parametrize("channel", ["direct", "zookeeper"])
 def test_clients_that_wait_are_measured(tmp_path: Path, channel: str) -> None:
-    """Each has its answer, and none costs a call while it waits."""
+    """Each client has its answer, and no wait costs a NameNode call."""
     arguments = ("--clients", "200", "--paths", "20", "--over", "2", "--quiet", "2", "--channel", channel)
     always = (
         "calls of the NameNode in 2 s of waiting, but the gate's own: 0",
@@ -124,7 +124,7 @@ def test_clients_that_wait_are_measured(tmp_path: Path, channel: str) -> None:
 
 
 def test_starts_of_a_publisher_are_measured(tmp_path: Path) -> None:
-    """Each with calls of its own."""
+    """Each start has its own count of calls."""
     figures = run(inotify.main, tmp_path, "--part", "starts", "--filters", "40", "--restarts", "1")
     for what in ("restart 1 with 40 filters", "start with 40 filters"):
         of_start = [each for each in figures if each["what"].startswith(what)]
@@ -137,7 +137,7 @@ def test_starts_of_a_publisher_are_measured(tmp_path: Path) -> None:
 
 
 def test_delivery_catching_up_and_a_flood_are_measured(tmp_path: Path) -> None:
-    """Nothing is lost, silently missing or out of order."""
+    """No event is lost, silently missing or out of order."""
     parts = ("--part", "delivery", "--part", "catch-up", "--part", "overload")
     sizes = ("--delivering", "50", "--subscribers", "10", "--seconds", "15", "--backlog", "5000")
     figures = run(inotify.main, tmp_path, *parts, *sizes)
@@ -149,7 +149,7 @@ def test_delivery_catching_up_and_a_flood_are_measured(tmp_path: Path) -> None:
 
 
 def test_events_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All three happen, in order, and most polls are answered from memory."""
+    """All three happen, in order, and most polls are hits."""
     for name, seconds in (("QUIET_S", 6.0), ("OUTAGE_S", 2.0), ("WARM_UP_S", 1.0)):
         monkeypatch.setattr(events, name, seconds)
     run(events.main, tmp_path, "--pollers", "40", "--period", "0.5")
@@ -163,7 +163,7 @@ def test_events_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_namespace_in_zookeeper_is_measured(tmp_path: Path) -> None:
-    """Each operation with the CPU of each kind of process, and what it grows to."""
+    """Each operation has the CPU of each kind of process; the namespace is also measured at larger sizes."""
     sizes = ("--calls", "5", "--sizes", "1", "--files", "300", "--without-hdfs")
     figures = run(namenode.main, tmp_path, *sizes)
     assert value(figures, "listing of 300 entries") > 0
@@ -174,7 +174,7 @@ def test_a_namespace_in_zookeeper_is_measured(tmp_path: Path) -> None:
 
 
 def test_a_light_cluster_is_measured_beside_a_real_one(tmp_path: Path) -> None:
-    """Each operation at each of the three."""
+    """Each operation is measured at each of the three."""
     run(light.main, tmp_path, "--calls", "5")
     measured = [(each["server"], each["operation"]) for each in rounds_in(tmp_path)]
     servers = ("HDFS 3.5.0", "light", "light --directory")
@@ -182,14 +182,14 @@ def test_a_light_cluster_is_measured_beside_a_real_one(tmp_path: Path) -> None:
 
 
 def test_staleness_is_measured(tmp_path: Path) -> None:
-    """By both sources, in an empty segment and in one that is not; each change is seen."""
+    """Both edits sources are measured, in an empty segment and in one with edits; each change is seen."""
     figures = run(staleness.main, tmp_path, "--seconds", "1", "--transactions", "200")
     assert all(each["value"] > 0 for each in figures if each["what"].endswith((": changes", "p99")))
     assert len([each for each in figures if each["what"].endswith(": changes")]) == 4
 
 
 def test_memory_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each shape, in processes of their own; nothing is left of what was forgotten."""
+    """Each shape is measured in processes of its own; no memory of invalidated entries is left."""
     monkeypatch.setattr(memory, "POLLED", 200)
     figures = run(memory.main, tmp_path, "1000")
     for shape in memory.SHAPES:

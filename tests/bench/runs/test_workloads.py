@@ -1,4 +1,4 @@
-"""Small runs of every workload against the real cluster: the whole way from the plan to the verdict."""
+"""A small run of every workload against the real cluster, from the plan to the verdict."""
 
 import shutil
 import sys
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 
 def small(name: str) -> Workload:
-    """Return a ready workload with few pollers, who ask often."""
+    """Return a ready-made workload with few pollers and a short period."""
     workload = load(name).scaled(pollers=POLLERS)
     return replace(workload, period_s=PERIOD_S, changes_per_s=6.0 if workload.changes_per_s else 0.0)
 
@@ -49,7 +49,7 @@ def run(
     server: AbstractContextManager[Running] | None = None,
     **changed: object,
 ) -> ModeFigures:
-    """Run one mode, or another server in its place, and judge it."""
+    """Run one mode, or another server in its place; return the judged figures."""
     settings = RunSettings(
         workload=workload,
         seed=1,
@@ -67,7 +67,7 @@ def run(
         root=f"/bench-{uuid.uuid4().hex[:8]}",
         lead_s=1.5,
     )
-    settings = replace(settings, **changed)  # type: ignore[arg-type] # whatever the test says
+    settings = replace(settings, **changed)  # type: ignore[arg-type] # set by the test
     shown: list[str] = []
     prepare(spark, 2)
     run_mode(Stand(settings=settings, cluster=cluster, spark=spark), mode, shown.append, server=server)
@@ -86,12 +86,12 @@ def run(
 def test_each_workload_runs_through_nncache_without_a_fault(
     cluster: Cluster, spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
-    """Its changes are made and seen, most answers come from memory, and each is one that the NameNode gave."""
+    """Its changes are made and seen, most answers are hits, and each answer is one that the NameNode gave."""
     workload = small(name)
     figures = run(cluster, spark, tmp_path, workload, Mode.NNCACHE)
     assert figures.wrong == ()
     assert figures.failed == 0
-    assert 0 < figures.due <= POLLERS * 8  # what was due before a busy machine got to it is left out
+    assert 0 < figures.due <= POLLERS * 8  # polls due before a busy machine was ready are left out
     assert figures.hits > 0
     assert figures.changes
     assert figures.lateness_s.count
@@ -102,7 +102,7 @@ def test_each_workload_runs_through_nncache_without_a_fault(
 
 
 def test_the_whole_service_is_measured(cluster: Cluster, spark: SparkSession, tmp_path: Path) -> None:
-    """With publisher and ZooKeeper, as operators run it; its publisher's part is shown."""
+    """The run has a publisher and ZooKeeper, as in production, and shows the publisher's share of the costs."""
     figures = run(cluster, spark, tmp_path, small("design"), Mode.NNCACHE, channel=Channel.ZOOKEEPER)
     assert figures.wrong == ()
     assert figures.hits > 0
@@ -118,17 +118,17 @@ def test_the_whole_service_is_measured(cluster: Cluster, spark: SparkSession, tm
 def test_asked_directly_the_namenode_is_called_for_each_poll(
     cluster: Cluster, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """It is what the others are compared with: each poll costs a call, and each answer is fresh."""
+    """This is the reference for the others: each poll costs a call, and each answer is fresh."""
     figures = run(cluster, spark, tmp_path, small("design"), Mode.DIRECT)
     assert figures.wrong == ()
     assert (figures.hits, figures.stale) == (0, 0)
-    assert figures.calls["getFileInfo"] >= 0.9 * figures.sent  # counted a moment later than asked
+    assert figures.calls["getFileInfo"] >= 0.9 * figures.sent  # some are counted a moment after they are sent
 
 
 def test_without_polls_the_namenode_is_called_for_changes_alone(
     cluster: Cluster, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """What it takes then is there whatever stands before it."""
+    """The rest of its load is independent of any cache in front of it."""
     figures = run(cluster, spark, tmp_path, small("design"), Mode.UNPOLLED)
     assert (figures.due, figures.sent, figures.calls["getFileInfo"]) == (0, 0, 0)
     assert figures.changes > 0
@@ -138,7 +138,7 @@ def test_without_polls_the_namenode_is_called_for_changes_alone(
 def test_a_run_whose_pollers_fail_ends_at_once(
     cluster: Cluster, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And not after the hour that was to be measured."""
+    """It does not wait for the end of the hour that was to be measured."""
 
     def fail(*_: object) -> None:
         raise ExecutorError("no room")
@@ -155,7 +155,7 @@ def test_a_run_whose_pollers_fail_ends_at_once(
 def test_a_time_limit_above_the_bound_is_found_in_the_tables(
     cluster: Cluster, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """A planted error: nginx keeps its answers for a minute, so no client sees a change; each old answer is named."""
+    """An injected fault: nginx caches for a minute, so no client sees a change; each stale answer is named."""
     workload = replace(small("design"), events=(), changes_per_s=20.0)
     figures = run(cluster, spark, tmp_path, workload, Mode.NGINX, nginx_valid_s=60, duration_s=8.0)
     assert figures.wrong_count > 0
@@ -167,7 +167,7 @@ def test_a_time_limit_above_the_bound_is_found_in_the_tables(
 
 @contextmanager
 def deaf_proxy(cluster: Cluster) -> Iterator[Running]:
-    """Run a proxy that receives changes, takes itself to be up to date, and forgets nothing."""
+    """Run a proxy that receives changes, considers itself up to date, and invalidates nothing."""
     with Proxy(
         *(*cluster.flags, "--user", cluster.superuser),
         *("--channel", "direct", "--glob", "/bench-*/*/*/*/*/_SUCCESS*", "--audit-share", "1"),
@@ -183,7 +183,7 @@ def deaf_proxy(cluster: Cluster) -> Iterator[Running]:
 def test_a_proxy_that_forgets_nothing_is_found_in_the_tables(
     cluster: Cluster, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """A planted error: its changes come and its gate is open, but what has changed stays in its memory."""
+    """An injected fault: changes arrive and the gate is open, but the cache keeps stale entries."""
     workload = replace(small("design"), changes_per_s=20.0)
     server = deaf_proxy(cluster)
     figures = run(cluster, spark, tmp_path, workload, Mode.NNCACHE, server=server, duration_s=8.0)
