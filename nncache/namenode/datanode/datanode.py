@@ -219,6 +219,12 @@ class DataNode:
 
     async def _report(self, block: Block) -> None:
         if not await self._namenode.received(block, self.name, self._ledger):
+            self._discard(block)
+
+    def _discard(self, block: Block) -> None:
+        """Delete a replica that may go, unless it has been recovered under another stamp meanwhile."""
+        found = self._replicas.find(block.id)
+        if found is not None and found.stamp == block.stamp:
             self._replicas.delete(block.id)
 
     @staticmethod
@@ -402,11 +408,8 @@ class DataNode:
         finally:
             replica.stop()
         replica.adopt()
-        if await self._namenode.received(block, self.name, self._ledger, order):
-            return
-        self._replicas.delete(
-            block.id
-        )  # it was withdrawn; if something was here before, the next report says so
+        if not await self._namenode.received(block, self.name, self._ledger, order):
+            self._discard(block)  # it was withdrawn; if something was here before, the next report says so
 
 
 class Upload:
