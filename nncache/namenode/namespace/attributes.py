@@ -126,12 +126,6 @@ def set_quota(view: View, tx: Transaction, caller: Caller, names: int, space: in
     (chain,) = view.chains
     if not caller.is_superuser:
         check_superuser(caller, _quota_command(names, space))
-    for value in (names, space):
-        if value < NO_QUOTA:
-            raise Refusal(
-                Java.ILLEGAL_ARGUMENT,
-                f"Illegal value for nsQuota or ssQuota : {names} and {space}",
-            )
     check_traverse(caller, chain)
     node = chain.last
     if node is None:

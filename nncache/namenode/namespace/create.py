@@ -100,7 +100,7 @@ def create(
 
 def _check_start(chain: Chain, caller: Caller, file: NewFile) -> None:
     """See that the caller may make it (resolvePathForStartFile)."""
-    if not is_valid(chain.asked) or chain.path.startswith("/.reserved"):
+    if not is_valid(chain.asked) or chain.names[:1] == (".reserved",):
         raise Refusal(Java.INVALID_PATH, f"Invalid path name {chain.asked}")
     check_traverse(caller, chain, creates=True)
     check_ancestor(caller, chain, WRITE)
@@ -118,7 +118,7 @@ def _check_start(chain: Chain, caller: Caller, file: NewFile) -> None:
 def check_replication(path: str, replication: int, host: str | None = None) -> None:
     """Refuse a replication that is too large (BlockManager.verifyReplication)."""
     if replication > MAX_REPLICATION:
-        by = "" if host is None else f" by {host}"
+        client = "" if host is None else f", clientName={host}"
         raise io_error(
-            f"Requested replication factor of {replication} exceeds maximum of {MAX_REPLICATION} for {path}{by}"
+            f"Requested replication factor of {replication} exceeds maximum of {MAX_REPLICATION} for {path}{client}"
         )

@@ -33,8 +33,7 @@ class Modes:
 
     def for_ancestors(self) -> "Modes":
         """Return the same without a sticky bit, with the owner's right to go on making things (addImplicitUwx)."""
-        unmasked = None if self.unmasked is None else self.unmasked & _RIGHTS | _OWNER_WX
-        return Modes(self.masked & _RIGHTS | _OWNER_WX, unmasked)
+        return Modes(self.masked & _RIGHTS | _OWNER_WX, self.unmasked)
 
 
 def mkdirs(

@@ -97,7 +97,6 @@ def truncate(view: View, tx: Transaction, caller: Caller, length: int, writer: W
         tx,
         chain,
         node,
-        verify=False,
         blocks=(*kept[:-1], cut),
         mtime=tx.now_ms,
         holder=writer.holder,

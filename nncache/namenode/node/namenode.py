@@ -60,7 +60,7 @@ from nncache.namenode.node.leading import FencedZnodes, Leader, Standing
 from nncache.namenode.node.ledger import Ledger
 from nncache.namenode.node.observer_clocks import LeaseClock, LeaseLimits
 from nncache.namenode.node.reclaiming import Reclaimer
-from nncache.namenode.node.resolving import order
+from nncache.namenode.node.resolving import WITHIN, order
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -189,9 +189,7 @@ class NameNode:
     async def rename(self, caller: Caller, source: str, destination: str) -> bool:
         """Move a file or directory, as the older of the two calls does."""
         self._may_write(f"Cannot rename {source}")
-        within = f"{destination.rstrip('/')}/{source.rstrip('/').rpartition('/')[2]}"
-        paths = [source, destination, within]
-        return await self._fs.run(paths, lambda view, tx: rename(view, tx, caller))
+        return await self._fs.run([source, destination, WITHIN], lambda view, tx: rename(view, tx, caller))
 
     async def rename_with_options(
         self, caller: Caller, source: str, destination: str, options: frozenset[str]

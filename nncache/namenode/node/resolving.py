@@ -22,6 +22,9 @@ MAX_HINTS: Final = 100_000
 MAX_LISTED: Final = 4
 """Directories of more than a page whose names are kept from one page to the next."""
 
+WITHIN: Final = "WITHIN"
+"""This object behind two paths: the first one's last name in what the second one names."""
+
 _MOST_LEVELS: Final = 1_000
 _BY_INODE: Final = (".reserved", ".inodes")
 _SIGNED: Final = bytes(byte ^ 0x80 for byte in range(256))
@@ -70,7 +73,10 @@ class Resolver:
             Refusal: a path below /.reserved/.inodes names an inode that is not there.
         """
         while True:
-            named = [await self._named(path) for path in paths]
+            named: list[_Named] = []
+            for path in paths:
+                is_within = path is WITHIN
+                named.append(_Named(_within(*named)) if is_within else await self._named(path))
             names = [each.names for each in named]
             guesses = [self._guess(each) for each in names]
             wanted: dict[str, None] = {}
@@ -345,6 +351,10 @@ def _names(path: str) -> tuple[str, ...]:
     if not path.startswith(ROOT):
         raise InvalidPathError(f"Absolute path required, but got '{path}'")
     return tuple(name for name in path.split(ROOT) if name)
+
+
+def _within(source: _Named, directory: _Named) -> tuple[str, ...]:
+    return *directory.names, *source.names[-1:]
 
 
 def _nothing(asked: str) -> Chain:

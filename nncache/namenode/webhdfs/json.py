@@ -4,7 +4,9 @@ Source: org.apache.hadoop.hdfs.web.JsonUtil of Hadoop 3.5.0, whose keys are in a
 """
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
+from string import hexdigits
 from typing import Final, TypeAlias
 
 from nncache.hadoop.filestatus import FileStatus, json_string
@@ -12,7 +14,7 @@ from nncache.namenode.namespace.acls import shown
 from nncache.namenode.namespace.inode import Block, BlockState, Inode
 from nncache.namenode.namespace.permissions import STICKY
 from nncache.namenode.namespace.reads import ContentSummary
-from nncache.namenode.namespace.refusal import Refusal
+from nncache.namenode.namespace.refusal import Refusal, io_error
 
 Json: TypeAlias = "str | int | bool | Sequence[Json] | Mapping[str, Json] | None"
 
@@ -176,10 +178,26 @@ def parse_xattr_value(value: str | None) -> bytes:
     if len(value) > 1 and value[0] == value[-1] == '"':
         return value[1:-1].encode()
     if value[:2] in {"0x", "0X"}:
-        return bytes.fromhex(value[2:])
+        return _from_hex(value[2:])
     if value[:2] in {"0s", "0S"}:
-        return base64.b64decode(value[2:])
+        return _from_base64(value[2:])
     return value.encode()
+
+
+def _from_hex(text: str) -> bytes:
+    wrong = next(((at, letter) for at, letter in enumerate(text) if letter not in hexdigits), None)
+    if wrong is None and len(text) % 2 == 0:
+        return bytes.fromhex(text)
+    why = "Odd number of characters."
+    if wrong is not None and len(text) % 2 == 0:
+        why = f"Illegal hexadecimal character {wrong[1]} at index {wrong[0]}"
+    raise io_error(f"org.apache.hadoop.shaded.org.apache.commons.codec.DecoderException: {why}")
+
+
+def _from_base64(text: str) -> bytes:
+    """Read as much as there is (org.apache.commons.codec.binary.Base64): either alphabet, other letters left out."""
+    letters = re.sub("[^A-Za-z0-9+/]", "", text.partition("=")[0].replace("-", "+").replace("_", "/"))
+    return base64.b64decode(letters[: len(letters) - (len(letters) % 4 == 1)] + "==")
 
 
 _POLICIES: Final[Mapping[int, tuple[str, Sequence[str], Sequence[str], Sequence[str]]]] = {

@@ -259,7 +259,12 @@ async def _set_quota(request: Request) -> Answer:
 
 async def _concat(request: Request) -> Answer:
     request.parameters.require("sources")
-    sources = (request.parameters.text("sources") or "").split(",")
+    sources = (request.parameters.text("sources") or "").rstrip(",").split(",")  # as Java's String.split
+    if sources == [""]:
+        raise Refusal(Java.ILLEGAL_ARGUMENT, "No sources given")
+    for path in (request.path, *sources):
+        if path.startswith(("/.reserved/.inodes", "/.reserved/raw")):
+            raise io_error(f"Concat operation doesn't support .reserved relative path : {path}")
     await request.namenode.concat(request.caller, request.path, sources)
     return PLAIN_DONE
 

@@ -53,6 +53,9 @@ _NO_URI: Final = re.compile(
     r"[\x00-\x20\"#%<>?\[\\\]^`{|}\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
 """What java.net.URI escapes in a path; letters of any script stay."""
+_NOT_UNWRAPPED: Final = {Java.HADOOP_ILLEGAL_ARGUMENT, Java.INVALID_PATH, Java.PATH_COMPONENT_TOO_LONG}
+"""Of a NameNode's exceptions: those of which RemoteException.unwrapRemoteException makes none, at a DataNode."""
+
 _AT_ONCE: Final = 256 * 1024
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 """A DataNode says so before it opens the file, whether the client waits for it or not (WebHdfsHandler.onCreate)."""
@@ -116,6 +119,9 @@ class NameNodeHandler:
         except (Refusal, CoordinationError) as error:
             outcome = _outcome(error)
             refusal = error if isinstance(error, Refusal) else refusal_of(error)
+            answer = Answer(status=refusal.status, body=json.exception(refusal))
+        except InvalidPathError as wrong:  # among the parameters
+            outcome, refusal = "refused", io_error(f"java.lang.AssertionError: {wrong}")
             answer = Answer(status=refusal.status, body=json.exception(refusal))
         self.answered[asked.operation, outcome] += 1
         response = web.Response(status=answer.status, body=answer.body.encode("utf-8", "surrogatepass"))
@@ -292,7 +298,12 @@ class DataNodeHandler:
             overwrite=parameters.flag("overwrite"),
             create_parent=parameters.values.get("createparent") is not False,
         )
-        upload = await self._datanode.create(caller, path, file, host)
+        try:
+            upload = await self._datanode.create(caller, path, file, host)
+        except Refusal as refusal:
+            if refusal.java not in _NOT_UNWRAPPED:
+                raise
+            raise Refusal(Java.REMOTE, refusal.message) from refusal
         try:
             if size % 512:
                 raise Refusal(
