@@ -17,13 +17,14 @@ from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.datanode.peers import Peers
 from nncache.namenode.listening import listening, listening_for_calls
+from nncache.namenode.namespace.leases import is_file_closed
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
 from nncache.namenode.node.observer_clocks import LeaseLimits
-from nncache.namenode.webhdfs.server import DataNodeHandler, Door, NameNodeHandler
+from nncache.namenode.webhdfs.server import DataNodeHandler, NameNodeHandler
 
 _T = TypeVar("_T")
 
@@ -59,23 +60,16 @@ class LightSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Addresses:
-    """Where the parts of a cluster are, host:port each."""
-
-    namenode_http: str
-    datanode_http: str
-    namenode_rpc: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What a running light cluster consists of."""
+    """What a running light cluster consists of, and where that is: host:port each."""
 
     clock: Clock
     namenode: NameNode
     datanode: DataNode
-    door: Door
-    addresses: Addresses
+    handler: NameNodeHandler
+    namenode_http: str
+    datanode_http: str
+    namenode_rpc: str
     directory: Path
 
     async def tick(self) -> None:
@@ -99,7 +93,7 @@ async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
             directory.mkdir(parents=True, exist_ok=True)
         znodes = EmbeddedZnodes(None if spec.directory is None else directory / "znodes.sqlite")
         stack.callback(znodes.close)
-        clock, door = Clock(), Door()
+        clock = Clock()
         file_system = FileSystem(znodes, clock.wall_ms)
         await file_system.format(spec.superuser, SUPERGROUP)
         settings = NameNodeSettings(
@@ -115,18 +109,15 @@ async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
             peers = Peers(namenode, DataNodes({}))
             datanode_http = await enter(listening(DataNodeHandler(datanode, namenode, peers), HOST, 0))
             datanodes = DataNodes({datanode.name: datanode_http})
-            handler = NameNodeHandler(namenode, datanodes, clock, rpc=rpc, namespace=namespace, door=door)
-            addresses = Addresses(
-                namenode_http=await enter(listening(handler, HOST, spec.port)),
-                datanode_http=datanode_http,
-                namenode_rpc=rpc,
-            )
+            handler = NameNodeHandler(namenode, datanodes, clock, rpc=rpc, namespace=namespace)
             parts = Parts(
                 clock=clock,
                 namenode=namenode,
                 datanode=datanode,
-                door=door,
-                addresses=addresses,
+                handler=handler,
+                namenode_http=await enter(listening(handler, HOST, spec.port)),
+                datanode_http=datanode_http,
+                namenode_rpc=rpc,
                 directory=directory,
             )
             async with asyncio.TaskGroup() as group:
@@ -185,17 +176,17 @@ class LightCluster:
     @property
     def namenode_http(self) -> str:
         """Host and port of the NameNode's WebHDFS."""
-        return self._parts.addresses.namenode_http
+        return self._parts.namenode_http
 
     @property
     def namenode_rpc(self) -> str:
         """Host and port of the NameNode's RPC: what nncache asks, and no more."""
-        return self._parts.addresses.namenode_rpc
+        return self._parts.namenode_rpc
 
     @property
     def datanode_http(self) -> str:
         """Host and port of the DataNode's WebHDFS."""
-        return self._parts.addresses.datanode_http
+        return self._parts.datanode_http
 
     @property
     def url(self) -> str:
@@ -256,7 +247,7 @@ class LightCluster:
 
     def unavailable(self, *, on: bool) -> None:
         """Answer each request of the NameNode with 503, or serve again."""
-        self._parts.door.unavailable = on
+        self._parts.handler.unavailable = on
 
     def stop_uploads_after(self, length: int | None) -> None:
         """Let the DataNode stop dead after so many bytes of an upload; None: never."""
@@ -270,7 +261,7 @@ class LightCluster:
     def is_file_closed(self, path: str) -> bool:
         """Tell whether a file is not being written."""
         namenode = self._parts.namenode
-        return self._wait(namenode.is_file_closed(namenode.caller(self.superuser), path))
+        return self._wait(namenode.read(path, is_file_closed, namenode.caller(self.superuser)))
 
     # ---- the thread ----------------------------------------------------------------------------------------------
 

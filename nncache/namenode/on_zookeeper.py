@@ -191,7 +191,7 @@ async def namenode_on(
         record = msgspec.json.encode({"http": http, "rpc": rpc})
 
         async def tick() -> None:
-            await _keep(znodes, layout.name_node(name), record)
+            await _keep(znodes, f"{layout.NAME_NODES}/{name}", record)
             await _keep(znodes, alive(name), b"")
             await datanodes.look()
             replicating.observe()

@@ -11,7 +11,7 @@ import aiohttp
 
 from nncache.coordination.linearizable import LinearizableZnodes
 from nncache.namenode.datanode.datanode import Upload
-from nncache.namenode.namespace import layout
+from nncache.namenode.namespace import layout, reads
 from nncache.namenode.namespace.create import NewFile
 from nncache.namenode.namespace.inode import Block, Inode
 from nncache.namenode.namespace.making import Modes
@@ -200,7 +200,7 @@ class Several:
     async def exists(self, path: str) -> bool:
         """Tell whether there is a file."""
         namenode = self.namenodes[0].running.namenode
-        return await namenode.traverse(namenode.caller(ROOT_USER), path) is not None
+        return await namenode.read(path, reads.found, namenode.caller(ROOT_USER)) is not None
 
     async def replicas(self, path: str) -> list[Replicas]:
         """Return where the blocks of a file are."""

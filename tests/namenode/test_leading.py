@@ -12,7 +12,7 @@ from nncache.coordination.linearizable import LinearizableZnodes
 from nncache.coordination.zookeeper import Operation
 from nncache.namenode import on_zookeeper
 from nncache.namenode.datanode.datanode import DataNode
-from nncache.namenode.namespace import layout
+from nncache.namenode.namespace import layout, leases, reads
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.making import Modes
 from nncache.namenode.namespace.refusal import Refusal
@@ -64,7 +64,7 @@ class One:
 
     async def is_closed(self, path: str) -> bool:
         """Tell whether a file is closed."""
-        return await self.namenode.is_file_closed(self.root, path)
+        return await self.namenode.read(path, leases.is_file_closed, self.root)
 
 
 @pytest.fixture
@@ -269,7 +269,7 @@ async def test_what_an_operation_costs() -> None:
     namenode, root = one.namenode, one.root
     for path in ("/a/b/c/d", "/a/b/c/e"):
         await namenode.mkdirs(root, path, new_file().modes)
-    await namenode.status(root, "/a/b/c/d")
+    await namenode.read("/a/b/c/d", reads.status, root)
     costs: dict[str, int] = {}
 
     async def count(name: str, call: Awaitable[T]) -> T:
@@ -278,7 +278,7 @@ async def test_what_an_operation_costs() -> None:
         costs[name] = one.session.stats().calls - before
         return answer
 
-    await count("status", namenode.status(root, "/a/b/c/d"))
+    await count("status", namenode.read("/a/b/c/d", reads.status, root))
     await count("mkdirs", namenode.mkdirs(root, "/a/b/c/f", new_file().modes))
     file = await count("create", namenode.create(root, "/a/b/c/d/f", new_file(), A, HOST))
     block, _ = await count("add_block", namenode.add_block("/a/b/c/d/f", A, None, file.id))

@@ -23,7 +23,7 @@ import msgspec
 import pytest
 
 from nncache.coordination.zookeeper import SetData
-from nncache.namenode.namespace import layout
+from nncache.namenode.namespace import layout, reads
 from nncache.namenode.namespace.inode import Block, encode
 from tests.namenode.ensemble import STORES, made
 from tests.namenode.fixture import HOST, A, B, Fixture, new_file, outcome_of
@@ -143,7 +143,7 @@ async def set_blocks(fixture: Fixture, file: int, blocks: tuple[Block, ...]) -> 
 async def test_a_lease_of_a_directory(fixture: Fixture) -> None:
     """What checkLease says of an id, or a path, that is a directory's."""
     await fixture.create("/d/f", A)
-    listed = await fixture.namenode.status(fixture.root, "/d")
+    listed = await fixture.namenode.read("/d", reads.status, fixture.root)
     assert await outcome_of(fixture.namenode.fsync("/d", A, listed.file_id, -1)) == (
         f"{EXPIRED}: INode is not a regular file: /d (inode {listed.file_id}) [Lease.  Holder: {A}, pending creates: 1]"
     )

@@ -22,7 +22,7 @@ from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.resolving import Resolver
-from tests.namenode.fixture import HOST, Fixture, new_file
+from tests.namenode.fixture import HOST, Fixture, new_file, read
 from tests.namenode.killed_znodes import RacingZnodes
 
 NAMES = ("a", "b", "c")
@@ -314,7 +314,7 @@ async def test_a_replica_recovered_while_it_is_reported_is_kept(tmp_path: Path) 
     with contextlib.suppress(Refusal):  # the writer is told that it has lost the file
         await upload.close()
     file = await fixture.namenode.blocks_of(fixture.root, "/f")
-    assert b"".join(fixture.datanode.read(file, 0, file.length)) == bytes(100)
+    assert read(fixture.datanode, file, 0, file.length) == bytes(100)
 
 
 async def test_a_writer_that_does_not_look_for_limbo_is_caught(

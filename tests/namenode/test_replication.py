@@ -8,7 +8,6 @@ from nncache.namenode.namespace.inode import Block, BlockState, Location, Replic
 from nncache.namenode.namespace.inventory import (
     ABSENT,
     BUCKETS,
-    Differences,
     Report,
     bucket_of,
     differences,
@@ -147,9 +146,8 @@ def test_a_report_is_compared_with_what_is_known() -> None:
     """Z14: what is missing, and what is there and not known, or is another one."""
     report = Report(version=ABSENT, contents={1: (1001, 5), 2: (1002, 6), 3: (1001, 7)})
     known = {1: (1001, 5), 2: (1001, 6), 9: (1001, 9)}
-    assert differences(known, report) == Differences(
-        missing=(9,), found={2: Replica(stamp=1002, length=6), 3: Replica(stamp=1001, length=7)}
-    )
+    found = {2: Replica(stamp=1002, length=6), 3: Replica(stamp=1001, length=7)}
+    assert differences(known, report) == ([9], found)
     assert parse_report(encode(report)) == report
     assert parse_bucket(encode(known)) == known
     assert {bucket_of(block) for block in range(10**6)} == set(range(BUCKETS))

@@ -13,6 +13,7 @@ from nncache.namenode.datanode.replicas import WritingReplica
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.namenode import NameNode
+from tests.namenode.fixture import read
 from tests.namenode.several import BLOCK, DATA, SOON_S, DataNodeProcess, Several, names, several
 from tests.patience import until_so
 
@@ -459,9 +460,7 @@ async def test_what_a_file_had_is_read_while_it_is_appended_to(tmp_path: Path) -
             assert each.running.datanode.visible_length(during) == length
         for _ in range(10):
             assert await cluster.opened("/f") in {DATA[:1000], DATA[:1005]}
-        assert (
-            b"".join(via.running.datanode.read(before, 0, 1000)) == DATA[:1000]
-        )  # asked for before the append
+        assert read(via.running.datanode, before, 0, 1000) == DATA[:1000]  # asked for before the append
         await upload.close()
         assert await cluster.opened("/f") == DATA[:1005]
         assert await cluster.wrong() == []

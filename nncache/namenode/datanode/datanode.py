@@ -8,13 +8,13 @@ import contextlib
 import hashlib
 import logging
 import random
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from nncache.namenode.datanode.peers import PeerError, Peers
-from nncache.namenode.datanode.pipeline import Here, Pipeline
+from nncache.namenode.datanode.pipeline import Pipeline
 from nncache.namenode.datanode.recovery import decide_recovery
 from nncache.namenode.datanode.replicas import CorruptReplicaError, Found, Replicas, WritingReplica
 from nncache.namenode.namespace.create import NewFile
@@ -106,11 +106,6 @@ class DataNode:
     def replicas(self) -> Replicas:
         """What is on the disk."""
         return self._replicas
-
-    @property
-    def writing(self) -> Collection[int]:
-        """The blocks that are being written here."""
-        return self._writing.keys()
 
     # ---- uploads -------------------------------------------------------------------------------------------------
 
@@ -285,15 +280,6 @@ class DataNode:
         if block in self._writing:
             return self._replicas.read_begun(block, begin, end)
         return self._replicas.read(block, begin, end - begin)
-
-    def read(self, file: Inode, begin: int, length: int) -> Iterator[bytes]:
-        """Yield a part of a file, all of which is here."""
-        for block, first, size in self.parts(file, begin, length):
-            yield from self.read_block(block.id, first, size)
-
-    def crcs(self, block: int) -> bytes:
-        """Return all CRCs of a replica that is here."""
-        return self._replicas.crcs(block)
 
     @staticmethod
     def checksum(file: Inode, crcs: Sequence[bytes]) -> tuple[str, str]:
@@ -499,7 +485,7 @@ class Upload:
         self._datanode.leave(self._holder, None if self._pipeline is None else self._pipeline.own)
         self._pipeline = None
 
-    # ---- what a block needs (`pipeline.Writer`) -------------------------------------------------------------------
+    # ---- what a block needs (`pipeline.py`) -------------------------------------------------------------------
 
     async def advance(self, block: Block, targets: tuple[str, ...]) -> None:
         """Take the stamp with which the block goes on at these DataNodes."""
@@ -509,14 +495,6 @@ class Upload:
         """Give another block for one that no DataNode takes, without those that have failed."""
         await self._namenode.abandon_block(self._path, self._holder, block, self._file.id)
         return await self._next_block()
-
-    async def acknowledge(self, replica: WritingReplica) -> None:
-        """Make the own replica whole, and report it. Raises OSError."""
-        await self._datanode.finish(replica)
-
-    async def forget(self, block: int) -> None:
-        """Delete what the own disk had taken of a block before it failed."""
-        self._datanode.forget(block)
 
     async def _next_block(self) -> tuple[Block, tuple[str, ...]]:
         name = self._datanode.name
@@ -538,11 +516,9 @@ class Upload:
         since: int,
         length: int = 0,
     ) -> None:
-        datanode = self._datanode
         if own is None:
-            self._failed.add(datanode.name)
-        here = Here(datanode.name, datanode.peers, datanode.replicas)
-        self._pipeline = Pipeline(here, self, block, targets, own, self._failed, length)
+            self._failed.add(self._datanode.name)
+        self._pipeline = Pipeline(self._datanode, self, block, targets, own, self._failed, length)
         await self._pipeline.open(since)
 
     async def _finish_block(self) -> None:

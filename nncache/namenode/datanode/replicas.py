@@ -43,14 +43,22 @@ class Found:
 class WritingReplica:
     """A replica that is being written."""
 
-    def __init__(self, replicas: "Replicas", block: int, stamp: int, data: FileIO, crcs: FileIO) -> None:
+    def __init__(
+        self,
+        replicas: "Replicas",
+        block: int,
+        stamp: int,
+        files: tuple[FileIO, FileIO],
+        length: int = 0,
+        chunk: bytes = b"",
+    ) -> None:
+        """Go on after a `length`, at whose end is this part of a chunk."""
         self.block = block
         self.stamp = stamp
-        self.length = 0
+        self.length = length
         self._replicas = replicas
-        self._data = data
-        self._crcs = crcs
-        self._chunk = b""  # the part of a chunk at the end
+        self._data, self._crcs = files
+        self._chunk = chunk
 
     def write(self, data: bytes) -> None:
         """Write what follows.
@@ -59,8 +67,7 @@ class WritingReplica:
             ReplicaStoppedError: its recovery has begun.
             OSError: the disk does not take it; what was written before stays.
         """
-        if self._data.closed:
-            raise ReplicaStoppedError(f"block {self.block} is being recovered")
+        self._check_open()
         _put(self._data, data, self.length)
         chunks = self._chunk + data
         crcs = b"".join(_crc(chunks[at : at + CHUNK]) for at in range(0, len(chunks), CHUNK))
@@ -70,33 +77,27 @@ class WritingReplica:
 
     def finish(self) -> None:
         """Make it whole."""
-        if self._data.closed:
-            raise ReplicaStoppedError(f"block {self.block} is being recovered")
-        self._close()
+        self._check_open()
+        self.stop()
         self._replicas.move(self.block, self.stamp)
 
     def adopt(self) -> None:
         """Put the copy in the place of what there was."""
-        self._close()
+        self.stop()
         self._replicas.adopt(self.block, self.stamp)
 
     def restamp(self, stamp: int) -> None:
         """Go on under another stamp."""
-        if self._data.closed:
-            raise ReplicaStoppedError(f"block {self.block} is being recovered")
+        self._check_open()
         self._replicas.restamp(self.block, stamp)
         self.stamp = stamp
 
+    def _check_open(self) -> None:
+        if self._data.closed:
+            raise ReplicaStoppedError(f"block {self.block} is being recovered")
+
     def stop(self) -> None:
         """Leave it as it is, to be recovered."""
-        self._close()
-
-    def resume(self, length: int, chunk: bytes) -> None:
-        """Go on after what is there already, the last part of a chunk among it."""
-        self.length = length
-        self._chunk = chunk
-
-    def _close(self) -> None:
         if self._data.closed:
             return
         _cut(self._data, self._crcs, self.length, self._chunk)  # a write that failed may have left more
@@ -166,13 +167,11 @@ class Replicas:
         """Begin a replica; what there was of it goes."""
         self.delete(block)
         self._stamps[block] = (self._writing, stamp)
-        data, crcs = self._files(block)
-        return WritingReplica(self, block, stamp, data.open("wb", buffering=0), crcs.open("wb", buffering=0))
+        return WritingReplica(self, block, stamp, _emptied(self._files(block)))
 
     def copy(self, block: int, stamp: int) -> WritingReplica:
         """Begin a copy; what there was of the block stays until the copy is whole."""
-        data, crcs = self._copies(block, stamp)
-        return WritingReplica(self, block, stamp, data.open("wb", buffering=0), crcs.open("wb", buffering=0))
+        return WritingReplica(self, block, stamp, _emptied(self._copies(block, stamp)))
 
     def _copies(self, block: int, stamp: int) -> tuple[Path, Path]:
         return self._copying / f"{block}_{stamp}", self._copying / f"{block}_{stamp}.crc"
@@ -216,9 +215,7 @@ class Replicas:
         data, crcs = (file.open("r+b", buffering=0) for file in self._files(block))
         chunk = os.pread(data.fileno(), length % CHUNK, length - length % CHUNK)
         _cut(data, crcs, length, chunk)
-        replica = WritingReplica(self, block, stamp, data, crcs)
-        replica.resume(length, chunk)
-        return replica
+        return WritingReplica(self, block, stamp, (data, crcs), length, chunk)
 
     def find(self, block: int) -> Found | None:
         """Return a replica as it is; None if there is none."""
@@ -305,6 +302,11 @@ class Replicas:
         if not data.exists() or not crcs.exists():
             return 0
         return min(data.stat().st_size, crcs.stat().st_size // _CRC_BYTES * CHUNK)
+
+
+def _emptied(files: tuple[Path, Path]) -> tuple[FileIO, FileIO]:
+    data, crcs = files
+    return data.open("wb", buffering=0), crcs.open("wb", buffering=0)
 
 
 def _crc(chunk: bytes) -> bytes:

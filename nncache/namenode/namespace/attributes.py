@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from nncache.coordination.zookeeper import Create
+from nncache.hadoop.events import MetadataKind, MetadataUpdate
 from nncache.namenode.namespace import events, layout
 from nncache.namenode.namespace.create import check_replication
 from nncache.namenode.namespace.files import change_file, counted, existing
@@ -43,7 +44,7 @@ def set_permission(view: View, tx: Transaction, caller: Caller, mode: int) -> No
     node = existing(chain)
     if mode != node.inode.mode:
         tx.change(node, mode=mode)
-        tx.log(events.permission_set(chain.path, mode))
+        tx.log(MetadataUpdate(path=chain.path, kind=MetadataKind.PERMS, permission=f"{mode:o}"))
 
 
 def set_owner(view: View, tx: Transaction, caller: Caller, owner: str | None, group: str | None) -> None:
@@ -59,7 +60,7 @@ def set_owner(view: View, tx: Transaction, caller: Caller, owner: str | None, gr
     fields = {"owner": owner or node.inode.owner, "group": group or node.inode.group}
     if fields != {"owner": node.inode.owner, "group": node.inode.group}:
         tx.change(node, **fields)
-        tx.log(events.owner_set(chain.path, owner, group))
+        tx.log(MetadataUpdate(path=chain.path, kind=MetadataKind.OWNER, owner=owner or "", group=group or ""))
 
 
 def set_times(view: View, tx: Transaction, caller: Caller, mtime: int, atime: int) -> None:
@@ -78,7 +79,7 @@ def set_times(view: View, tx: Transaction, caller: Caller, mtime: int, atime: in
         else:
             tx.change(node, mtime=mtime)
     if (mtime, atime) != (-1, -1):
-        tx.log(events.times_set(chain.path, mtime, atime))
+        tx.log(MetadataUpdate(path=chain.path, kind=MetadataKind.TIMES, mtime=mtime, atime=atime))
 
 
 def set_replication(
@@ -95,22 +96,31 @@ def set_replication(
     change_file(tx, chain, node, replication=replication)
     if is_watched:
         tx.write(Create(layout.waiting_file(node.inode.id, node.version), b""))
-    tx.log(events.replication_set(chain.path, replication))
+    tx.log(MetadataUpdate(path=chain.path, kind=MetadataKind.REPLICATION, replication=replication))
     return True
 
 
-def set_storage_policy(view: View, tx: Transaction, caller: Caller, policy: str | None) -> None:
-    """Set the storage policy; None: that of the directory above."""
-    (chain,) = view.chains
-    if policy is not None and policy.upper() not in POLICIES:
+def set_storage_policy(view: View, tx: Transaction, caller: Caller, policy: str) -> None:
+    """Set the storage policy."""
+    if policy.upper() not in POLICIES:
         message = f"Cannot find a block policy with the name {policy}"
         raise Refusal(Java.HADOOP_ILLEGAL_ARGUMENT, message)
+    _set_policy(view, tx, caller, POLICIES[policy.upper()])
+
+
+def unset_storage_policy(view: View, tx: Transaction, caller: Caller) -> None:
+    """Have it that of the directory above."""
+    _set_policy(view, tx, caller, 0)
+
+
+def _set_policy(view: View, tx: Transaction, caller: Caller, policy: int) -> None:
+    (chain,) = view.chains
     check_traverse(caller, chain)
     check_access(caller, chain, WRITE)
     node = chain.last
     if node is None:
         raise not_found(f"File/Directory does not exist: {chain.path}")
-    tx.change(node, policy=0 if policy is None else POLICIES[policy.upper()])
+    tx.change(node, policy=policy)
 
 
 def policy_of(inodes: Sequence[Inode]) -> int:
@@ -221,7 +231,7 @@ def remove_xattr(view: View, tx: Transaction, caller: Caller, name: str) -> None
     tx.log(events.xattr_removed(chain.path, space, rest))
 
 
-def get_xattrs(view: View, caller: Caller, names: Sequence[str]) -> list[tuple[str, bytes]]:
+def get_xattrs(view: View, caller: Caller, names: Sequence[str] = ()) -> list[tuple[str, bytes]]:
     """Return the attributes of these names, or all that the caller may see."""
     (chain,) = view.chains
     wanted = [parse_xattr_name(name) for name in names]

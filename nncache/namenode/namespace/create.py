@@ -10,7 +10,7 @@ from nncache.namenode.namespace import events
 from nncache.namenode.namespace.acls import inherited
 from nncache.namenode.namespace.delete import detach_file
 from nncache.namenode.namespace.inode import Inode
-from nncache.namenode.namespace.leases import Purpose, Writer, take_over
+from nncache.namenode.namespace.leases import Writer, take_over
 from nncache.namenode.namespace.making import (
     Modes,
     NewId,
@@ -57,7 +57,7 @@ def create(
     node = chain.last
     if node is not None:
         if not file.overwrite:
-            refusal = take_over(view, tx, chain, node, writer, Purpose.CREATE_FILE)
+            refusal = take_over(view, tx, chain, node, writer, "CREATE_FILE")
             exists = f"{chain.path} for client {writer.host} already exists"
             return refusal or Refusal(Java.FILE_ALREADY_EXISTS, exists)
         detach_file(tx, chain, node)

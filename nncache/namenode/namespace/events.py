@@ -48,26 +48,6 @@ def joined(target: str, sources: Iterable[str], at_ms: int) -> tuple[Event, ...]
     return (Append(target), *(Unlink(source, at_ms) for source in sources), Close(target, -1, at_ms))
 
 
-def permission_set(path: str, mode: int) -> MetadataUpdate:
-    """Return what says that a mode was set."""
-    return MetadataUpdate(path=path, kind=MetadataKind.PERMS, permission=f"{mode:o}")
-
-
-def owner_set(path: str, owner: str | None, group: str | None) -> MetadataUpdate:
-    """Return what says that owner and group were set; None: one of them was left."""
-    return MetadataUpdate(path=path, kind=MetadataKind.OWNER, owner=owner or "", group=group or "")
-
-
-def times_set(path: str, mtime: int, atime: int) -> MetadataUpdate:
-    """Return what says that times were set; -1: one of them was left."""
-    return MetadataUpdate(path=path, kind=MetadataKind.TIMES, mtime=mtime, atime=atime)
-
-
-def replication_set(path: str, replication: int) -> MetadataUpdate:
-    """Return what says that a replication was set."""
-    return MetadataUpdate(path=path, kind=MetadataKind.REPLICATION, replication=replication)
-
-
 def acl_set(path: str, entries: Iterable[AclEntry]) -> MetadataUpdate:
     """Return what says that an ACL was set: all its entries, or none where it was removed."""
     acls = tuple(

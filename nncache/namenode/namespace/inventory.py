@@ -4,7 +4,6 @@ Pure. A replica is in the bucket of its block and below the block's location, bo
 to be deleted stays in its bucket until it is.
 """
 
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import msgspec
@@ -47,24 +46,17 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     contents: Contents
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Differences:
-    """What a report says that is not known."""
+def differences(known: Contents, report: Report) -> tuple[list[int], dict[int, Replica]]:
+    """Compare a bucket, which is of the version that the report names, with the report.
 
-    missing: tuple[int, ...]  # blocks that the DataNode has no more
-    found: dict[int, Replica]  # replicas that it has, not known or as others
-
-
-def differences(known: Contents, report: Report) -> Differences:
-    """Compare a bucket, which is of the version that the report names, with the report."""
-    return Differences(
-        missing=tuple(block for block in known if block not in report.contents),
-        found={
-            block: Replica(stamp=stamp, length=length)
-            for block, (stamp, length) in report.contents.items()
-            if known.get(block) != (stamp, length)
-        },
-    )
+    Returns the blocks that the DataNode has no more, and the replicas that it has, not known or as others.
+    """
+    missing = [block for block in known if block not in report.contents]
+    return missing, {
+        block: Replica(stamp=stamp, length=length)
+        for block, (stamp, length) in report.contents.items()
+        if known.get(block) != (stamp, length)
+    }
 
 
 parse_bucket: Final = msgspec.json.Decoder(Contents).decode

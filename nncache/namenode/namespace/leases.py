@@ -6,7 +6,7 @@ A recovery's order stays in the queue until it is carried out, so no attempt nee
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -20,14 +20,8 @@ from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_foun
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, Replicas, View
 
-
-class Purpose(Enum):
-    """What a client wants an open file for (FSNamesystem.RecoverLeaseOp)."""
-
-    CREATE_FILE = "CREATE_FILE"
-    APPEND_FILE = "APPEND_FILE"
-    TRUNCATE_FILE = "TRUNCATE_FILE"
-    RECOVER_LEASE = "RECOVER_LEASE"
+Purpose: TypeAlias = Literal["CREATE_FILE", "APPEND_FILE", "TRUNCATE_FILE"]
+"""What a client wants an open file for (FSNamesystem.RecoverLeaseOp)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +77,7 @@ def take_over(
         return None
 
     def words(why: str) -> str:
-        return f"Failed to {purpose.value} {chain.path} for {writer.holder} on {writer.host} because {why}"
+        return f"Failed to {purpose} {chain.path} for {writer.holder} on {writer.host} because {why}"
 
     if file.holder == writer.holder:
         why = f"{writer.holder} is already the current lease holder."

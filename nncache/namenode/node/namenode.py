@@ -19,12 +19,12 @@ from nncache.coordination.errors import (
 from nncache.coordination.zookeeper import Create, Delete, SetData, Znode
 from nncache.hadoop.events import EditsPage
 from nncache.hadoop.filestatus import FileStatus
+from nncache.hadoop.paths import InvalidPathError
 from nncache.namenode.namespace import acls, attributes, blocks, layout, leases, reads, snapshots
 from nncache.namenode.namespace.concat import concat
 from nncache.namenode.namespace.create import NewFile, create
 from nncache.namenode.namespace.delete import delete
 from nncache.namenode.namespace.inode import (
-    AclEntry,
     Block,
     BlockState,
     Copying,
@@ -47,7 +47,6 @@ from nncache.namenode.namespace.view import (
     Lease,
     LeaseNeededError,
     NeededError,
-    Node,
     ReplicasNeededError,
     View,
 )
@@ -77,6 +76,27 @@ PER_TICK: Final = 1_000
 
 LIST_ATTEMPTS: Final = 10
 """After so many a directory that never rests is answered with what was there at some moment of the call, each entry."""
+
+
+_REFUSED: Final[Mapping[Callable[..., object], str]] = {
+    acls.change_acl: "Cannot modify ACL entries on",
+    attributes.remove_xattr: "Cannot remove XAttr entry on",
+    attributes.set_owner: "Cannot set owner for",
+    attributes.set_permission: "Cannot set permission for",
+    attributes.set_quota: "Cannot set quota on",
+    attributes.set_replication: "Cannot set replication for",
+    attributes.set_storage_policy: "Cannot set storage policy for",
+    attributes.set_times: "Cannot set times",
+    attributes.set_xattr: "Cannot set XAttr on",
+    attributes.unset_storage_policy: "Cannot unset storage policy for",
+    delete: "Cannot delete",
+    mkdirs: "Cannot create directory",
+    snapshots.allow: "Cannot allow snapshot for",
+    snapshots.create_snapshot: "Cannot create snapshot for",
+    snapshots.disallow: "Cannot disallow snapshot for",
+    snapshots.refuse_snapshot: "Cannot change snapshots of",
+}
+"""What safe mode refuses to do to a path, by rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,12 +199,12 @@ class NameNode:
 
     async def mkdirs(self, caller: Caller, path: str, modes: Modes, *, create_parent: bool = True) -> bool:
         """Make a directory, and those above it if they may be made, too."""
-        words, take = f"Cannot create directory {path}", self._fs.ids.take
-        return await self._change(path, words, mkdirs, caller, modes, take, create_parent=create_parent)
+        take = self._fs.ids.take
+        return await self.change(path, mkdirs, caller, modes, take, create_parent=create_parent)
 
     async def delete(self, caller: Caller, path: str, *, recursive: bool) -> bool:
         """Delete a file or directory."""
-        return await self._change(path, f"Cannot delete {path}", delete, caller, recursive=recursive)
+        return await self.change(path, delete, caller, recursive=recursive)
 
     async def rename(self, caller: Caller, source: str, destination: str) -> bool:
         """Move a file or directory, as the older of the two calls does."""
@@ -208,83 +228,23 @@ class NameNode:
             [target, *sources], lambda view, tx: concat(view, tx, caller, is_watched=is_watched)
         )
 
-    async def set_permission(self, caller: Caller, path: str, mode: int) -> None:
-        """Set the mode."""
-        await self._change(path, f"Cannot set permission for {path}", attributes.set_permission, caller, mode)
-
-    async def set_owner(self, caller: Caller, path: str, owner: str | None, group: str | None) -> None:
-        """Set owner and group."""
-        await self._change(path, f"Cannot set owner for {path}", attributes.set_owner, caller, owner, group)
-
-    async def set_times(self, caller: Caller, path: str, mtime: int, atime: int) -> None:
-        """Set times."""
-        await self._change(path, f"Cannot set times {path}", attributes.set_times, caller, mtime, atime)
-
     async def set_replication(self, caller: Caller, path: str, replication: int) -> bool:
         """Set a file's replication."""
-        words, is_watched = f"Cannot set replication for {path}", self._fleet is not None
-        rule = attributes.set_replication
-        return await self._change(path, words, rule, caller, replication, is_watched=is_watched)
+        rule, is_watched = attributes.set_replication, self._fleet is not None
+        return await self.change(path, rule, caller, replication, is_watched=is_watched)
 
-    async def set_storage_policy(self, caller: Caller, path: str, policy: str | None) -> None:
-        """Set or unset the storage policy."""
-        words = f"Cannot {'set' if policy else 'unset'} storage policy for {path}"
-        await self._change(path, words, attributes.set_storage_policy, caller, policy)
-
-    async def set_quota(self, caller: Caller, path: str, names: int, space: int) -> None:
-        """Set quotas."""
-        await self._change(path, f"Cannot set quota on {path}", attributes.set_quota, caller, names, space)
-
-    async def set_xattr(
-        self, caller: Caller, path: str, name: str, value: bytes, flags: frozenset[str]
-    ) -> None:
-        """Set an extended attribute."""
-        words = f"Cannot set XAttr on {path}"
-        await self._change(path, words, attributes.set_xattr, caller, name, value, flags)
-
-    async def remove_xattr(self, caller: Caller, path: str, name: str) -> None:
-        """Remove an extended attribute."""
-        words = f"Cannot remove XAttr entry on {path}"
-        await self._change(path, words, attributes.remove_xattr, caller, name)
-
-    async def allow_snapshot(self, caller: Caller, path: str, *, on: bool) -> None:
-        """Make a directory snapshottable, or no longer so."""
-        words = f"Cannot {'' if on else 'dis'}allow snapshot for {path}"
-        await self._change(path, words, snapshots.allow, caller, on=on)
-
-    async def create_snapshot(self, caller: Caller, path: str, name: str) -> None:
-        """Refuse to make a snapshot."""
-        self._may_write(f"Cannot create snapshot for {path}")
-        await self._fs.run([path], lambda view, _: snapshots.create_snapshot(view, caller, name))
-
-    async def refuse_snapshot(self, caller: Caller, path: str, message: str, name: str) -> None:
-        """Refuse to rename or delete a snapshot."""
-        self._may_write(f"Cannot change snapshots of {path}")
-        await self._fs.run([path], lambda view, _: snapshots.refuse_snapshot(view, caller, message, name))
-
-    async def change_acl(
-        self, caller: Caller, path: str, change: acls.Change, entries: Sequence[AclEntry] = ()
-    ) -> None:
-        """Change the ACL."""
-        words = f"Cannot modify ACL entries on {path}"
-        await self._change(path, words, acls.change_acl, caller, change, entries)
-
-    async def _change(
+    async def change(
         self,
         path: str,
-        words: str,
         rule: Callable[Concatenate[View, Transaction, _P], _T | Refusal],
         *arguments: _P.args,
         **options: _P.kwargs,
     ) -> _T:
-        self._may_write(words)
+        """Carry out a rule of `namespace/` that changes what a path names; one of `_REFUSED`."""
+        self._may_write(f"{_REFUSED[rule]} {path}")
         return await self._fs.run([path], lambda view, tx: rule(view, tx, *arguments, **options))
 
     # ---- reads ---------------------------------------------------------------------------------------------------
-
-    async def status(self, caller: Caller, path: str) -> FileStatus:
-        """Return a status."""
-        return await self._read(path, reads.status, caller)
 
     async def listing(self, caller: Caller, path: str, start_after: str = "") -> tuple[list[FileStatus], int]:
         """Return a page of the statuses in a directory, and how many follow it; of a file, its own."""
@@ -306,36 +266,6 @@ class NameNode:
                 break
         statuses = [reads.status_of(each, each.inode.policy or policy, each.inode.name) for each in page]
         return statuses, max(0, len(names) - LIST_LIMIT)
-
-    async def content_summary(
-        self, caller: Caller, path: str, *, as_usage: bool = False
-    ) -> reads.ContentSummary:
-        """Return what a tree holds."""
-        return await self._read(path, reads.content_summary, caller, as_usage=as_usage)
-
-    async def acl_status(self, caller: Caller, path: str) -> Inode:
-        """Return the inode whose ACL is asked for."""
-        return await self._read(path, acls.acl_status, caller)
-
-    async def xattrs(self, caller: Caller, path: str, names: Sequence[str]) -> list[tuple[str, bytes]]:
-        """Return extended attributes."""
-        return await self._read(path, attributes.get_xattrs, caller, names)
-
-    async def storage_policy(self, caller: Caller, path: str) -> int:
-        """Return the storage policy that holds for a path."""
-        return await self._read(path, reads.policy, caller)
-
-    async def check_access(self, caller: Caller, path: str, access: int) -> None:
-        """See that the caller has rights."""
-        await self._read(path, reads.check_may, caller, access)
-
-    async def traverse(self, caller: Caller, path: str) -> Node | None:
-        """Return what a path names, if the caller may go there."""
-        return await self._read(path, reads.found, caller)
-
-    async def list_snapshots(self, caller: Caller, path: str) -> None:
-        """See that a directory is snapshottable; it has no snapshots."""
-        await self._read(path, snapshots.list_snapshots, caller)
 
     async def snapshottable(self, caller: Caller) -> list[tuple[str, FileStatus]] | None:
         """Return the snapshottable directories of a caller, each with the path above it; None without any at all."""
@@ -360,17 +290,14 @@ class NameNode:
 
         return await self._fs.run([path], decide)
 
-    async def is_file_closed(self, caller: Caller, path: str) -> bool:
-        """Tell whether a file is not being written."""
-        return await self._read(path, leases.is_file_closed, caller)
-
-    async def _read(
+    async def read(
         self,
         path: str,
         rule: Callable[Concatenate[View, _P], _T],
         *arguments: _P.args,
         **options: _P.kwargs,
     ) -> _T:
+        """Return what a rule of `namespace/` says of a path."""
         self._may_read()
         return await self._fs.run([path], lambda view, _: rule(view, *arguments, **options))
 
@@ -825,12 +752,16 @@ def _standby(category: str) -> Refusal:
     )
 
 
-def refusal_of(error: CoordinationError) -> Refusal:
-    """Return what a client is answered when the store could not be asked.
+def refusal_of(error: Refusal | CoordinationError | InvalidPathError) -> Refusal:
+    """Return what a client is answered, also when a parameter is no path, or the store could not be asked.
 
     A client may go to another NameNode with what was not carried out, as it does after a standby's answer.
     """
     match error:
+        case Refusal():
+            return error
+        case InvalidPathError():
+            return io_error(f"java.lang.AssertionError: {error}")
         case TooLargeError():
             return io_error(f"It is more than ZooKeeper takes at once: {error}")
         case ConnectionLostError():

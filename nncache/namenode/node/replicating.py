@@ -9,11 +9,12 @@ changed; the next one goes on where it was left.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 import msgspec
 
-from nncache.coordination.errors import NoNodeError, ZnodeError
+from nncache.coordination.errors import ZnodeError
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, Znodes
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import (
@@ -43,7 +44,7 @@ from nncache.namenode.node.claims import Claims
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.leading import FencedZnodes, NotLeadingError
 from nncache.namenode.node.observer_clocks import DEAD_AFTER_S, Absences
-from nncache.namenode.node.resolving import Resolver
+from nncache.namenode.node.resolving import Resolver, names_below
 
 _AT_ONCE: Final = 200
 """Blocks that a tick looks at; the next one goes on behind them."""
@@ -233,14 +234,14 @@ class Replicating:
         if begin < 0:
             return  # nothing is left
         try:
-            buckets = await self._children(layout.inventory(datanode))
+            buckets = sorted(await names_below(self._own, layout.inventory(datanode)))
             for name in buckets[begin : begin + _BUCKETS_AT_ONCE]:
                 await self._empty(datanode, int(name), guard)
             if begin + _BUCKETS_AT_ONCE < len(buckets):
                 self._buried[death] = begin + _BUCKETS_AT_ONCE
                 return
             for queue in (layout.copies(datanode), layout.deletions(datanode), layout.report(datanode)):
-                names = await self._children(queue)
+                names = sorted(await names_below(self._own, queue))
                 for at in range(0, min(len(names), _ORDERS_AT_ONCE), _OF_ONE_STEP):
                     orders = [Delete(f"{queue}/{name}") for name in names[at : at + _OF_ONE_STEP]]
                     await self._own.commit([guard, *orders])
@@ -294,12 +295,6 @@ class Replicating:
         gone = [Delete(znode.path, znode.version) for znode in held if znode is not None]
         return [*gone, *await self._look_again(blocks)]
 
-    async def _children(self, path: str) -> Sequence[str]:
-        try:
-            return sorted(await self._own.children(path))
-        except NoNodeError:
-            return ()
-
     # ---- reports -------------------------------------------------------------------------------------------------
 
     async def reports(self) -> None:
@@ -334,11 +329,11 @@ class Replicating:
             await znodes.commit([Delete(path, sent.version)])
             return False
         contents = {} if known is None else parse_bucket(known.data)
-        different = differences(contents, report)
-        missing, found = different.missing[:_OF_ONE_STEP], list(different.found)[:_OF_ONE_STEP]
+        all_missing, all_found = differences(contents, report)
+        missing, found = all_missing[:_OF_ONE_STEP], dict(islice(all_found.items(), _OF_ONE_STEP))
         operations = await self._dropped(missing, datanode)
-        operations += await self._registered(datanode, {block: different.found[block] for block in found})
-        is_more = len(missing) < len(different.missing) or len(found) < len(different.found)
+        operations += await self._registered(datanode, found)
+        is_more = len(missing) < len(all_missing) or len(found) < len(all_found)
         after: Contents = {block: each for block, each in contents.items() if block not in missing}
         after.update({block: report.contents[block] for block in found})
         operations.append(change_bucket(datanode, number, after, None if known is None else known.version))

@@ -267,10 +267,7 @@ class Resolver:
         self._listed[node.inode.id] = node.children_zxid, names
 
     async def _names(self, directory: int) -> Names:
-        try:
-            found = await self._znodes.children(layout.directory(directory))
-        except NoNodeError:
-            return Names([], [])
+        found = await names_below(self._znodes, layout.directory(directory))
         ordered = sorted((order(name), name) for name in map(layout.unescape, found))
         return Names([key for key, _ in ordered], [name for _, name in ordered])
 
@@ -327,6 +324,14 @@ class Resolver:
         """Return an inode by its id, deleted or not."""
         (znode,) = await self._znodes.get_many([layout.inode(number)])
         return None if znode is None else parse_inode(znode.data)
+
+
+async def names_below(znodes: Znodes, path: str) -> Sequence[str]:
+    """Return the names of a znode's children; none if it is not there."""
+    try:
+        return await znodes.children(path)
+    except NoNodeError:
+        return ()
 
 
 def order(name: str) -> bytes:
