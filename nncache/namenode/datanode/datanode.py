@@ -76,6 +76,7 @@ class DataNode:
         self._replicas = Replicas(directory, is_durable=is_durable)
         self._holders: dict[str, None] = {}  # of uploads under way
         self._renewed_at = 0.0
+        self._refused: set[int] = set()  # blocks that were logged
         self._writing: dict[int, WritingReplica] = {}  # by block
         self._left = {block for block, found in self._replicas.blocks().items() if not found.is_finalized}
 
@@ -130,11 +131,11 @@ class DataNode:
         return upload
 
     async def renew_when_due(self, now: float) -> None:
-        """Renew the leases of all uploads under way, twice a minute; also when a test has moved the clock."""
+        """Renew the leases of all uploads under way, twice a minute; what fails is due again at once."""
         if now - self._renewed_at >= RENEW_EVERY_S:
-            self._renewed_at = now
             for holder in tuple(self._holders):
                 await self._namenode.renew_lease(holder)
+            self._renewed_at = now
 
     def begin(self, block: Block) -> WritingReplica | None:
         """Begin a replica; None: the disk does not take it, but others may."""
@@ -326,18 +327,33 @@ class DataNode:
         if self._together is not None:
             await self._together.claims.tidy()
         for order in await self._namenode.orders(self.name):
-            if self._together is None:
-                await self._recover(order, None)
-                continue
-            async with self._together.claims.claimed("recover", order.znode) as claim:
-                if claim is not None:
-                    await self._recover(order, claim)
+            with self._costing_itself(order.recovery.block):
+                if self._together is None:
+                    await self._recover(order, None)
+                    continue
+                async with self._together.claims.claimed("recover", order.znode) as claim:
+                    if claim is not None:
+                        await self._recover(order, claim)
         for block in await self._namenode.deletions(self.name):
             if block not in self._writing:
-                self._replicas.delete(block)
-                await self._namenode.deleted(self.name, block, self._ledger)
+                with self._costing_itself(block):
+                    self._replicas.delete(block)
+                    await self._namenode.deleted(self.name, block, self._ledger)
         if self._together is not None:
             await self.tidy()
+
+    @contextlib.contextmanager
+    def _costing_itself(self, block: int) -> Iterator[None]:
+        """Have a block that the disk or the NameNode refuses keep from no other one; it is tried again later."""
+        try:
+            yield
+        except (OSError, Refusal) as error:
+            self.failures += isinstance(error, OSError)
+            if block not in self._refused:
+                _log.warning("block %d is left to the next second: %s", block, error)
+            self._refused.add(block)
+        else:
+            self._refused.discard(block)
 
     async def _recover(self, order: RecoveryOrder, claim: Claim | None) -> None:
         """Bring all replicas of a block to one length (BlockRecoveryWorker)."""
