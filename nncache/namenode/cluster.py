@@ -20,10 +20,8 @@ from nncache.namenode.listening import listening, listening_for_calls
 from nncache.namenode.namespace.leases import is_file_closed
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
-from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
-from nncache.namenode.node.observer_clocks import LeaseLimits
 from nncache.namenode.webhdfs.server import DataNodeHandler, NameNodeHandler
 
 _T = TypeVar("_T")
@@ -55,8 +53,6 @@ class LightSpec:
     superuser: str = field(default_factory=own_user)
     users: Mapping[str, Sequence[str]] = field(default_factory=lambda: USERS)
     rpc_port: int = 0  # of the NameNode's RPC; 0: a free one
-    leases: LeaseLimits = field(default_factory=LeaseLimits)
-    edits: EditsLimits = field(default_factory=EditsLimits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +92,7 @@ async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
         clock = Clock()
         file_system = FileSystem(znodes, clock.wall_ms)
         await file_system.format(spec.superuser, SUPERGROUP)
-        settings = NameNodeSettings(
-            superuser=spec.superuser, groups=spec.users, leases=spec.leases, edits=spec.edits
-        )
+        settings = NameNodeSettings(superuser=spec.superuser, groups=spec.users)
         namenode = NameNode(file_system, settings, clock)
         datanode = DataNode("dn1", namenode, directory / "blocks", is_durable=spec.directory is not None)
         await datanode.start()

@@ -19,7 +19,7 @@ from nncache.namenode.namespace.view import Replicas
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.fsck import fsck
-from nncache.namenode.node.replicating import ReplicationLimits
+from nncache.namenode.node.replicating import ACKS_S
 from nncache.namenode.on_zookeeper import (
     DataNodeSpec,
     NameNodeSpec,
@@ -36,7 +36,7 @@ from tests.patience import HANG_S
 BLOCK = 64 * 1024
 DATA = bytes(range(256)) * 600  # two blocks and a part of a third
 DEAD_S = 630.0
-SOON_S = 6.0  # acknowledgements are not waited for any longer
+SOON_S = ACKS_S + 1  # acknowledgements are not waited for any longer
 SILENT_S = 2.0
 PLACE = Place(zookeeper=("in this process",))
 QUEUES = (layout.WAIT_FOR_ACKS, layout.RECOVER, layout.TREES, layout.CLAIMS)
@@ -100,9 +100,7 @@ class Several:
         self._started += 1
         name = f"nn-{self._started}"
         member, znodes = await self._znodes(name)
-        spec = NameNodeSpec(
-            place=PLACE, superuser=ROOT_USER, replication=ReplicationLimits(dead_after_s=DEAD_S, acks_s=SOON_S - 1)
-        )  # fmt: skip
+        spec = NameNodeSpec(place=PLACE, superuser=ROOT_USER, dead_after_s=DEAD_S)
         stack = AsyncExitStack()
         running = await stack.enter_async_context(namenode_on(znodes, name, spec, self.clock))
         self.namenodes.append(NameNodeProcess(member, stack, running))

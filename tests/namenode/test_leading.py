@@ -21,7 +21,7 @@ from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.leading import Leader, NotLeadingError
 from nncache.namenode.node.namenode import NameNode, NameNodeSettings
-from nncache.namenode.node.observer_clocks import REMEMBERED, LeaseClock, LeaseLimits
+from nncache.namenode.node.observer_clocks import HARD_LIMIT_S, REMEMBERED, LeaseClock
 from nncache.namenode.on_zookeeper import DoubledError
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.namenode.fixture import HOST, ROOT_USER, A, B, new_file
@@ -143,13 +143,13 @@ async def test_a_wall_clock_that_steps_back_moves_no_limit(pair: tuple[One, One]
 
 def test_leases_that_have_ended_are_forgotten() -> None:
     """A DataNode notes each upload's lease, and never looks at all; one that still may matter is kept."""
-    clock = LeaseClock(LeaseLimits(hard_s=100.0))
-    clock.see("held", 0, 150.0)
+    clock = LeaseClock()
+    clock.see("held", 0, 1.5 * HARD_LIMIT_S)
     for number in range(REMEMBERED - 1):
         clock.see(f"upload {number}", 0, 0.0)
-    clock.see("upload", 0, 250.0)
+    clock.see("upload", 0, 2.5 * HARD_LIMIT_S)
     assert len(clock._seen) == 2  # noqa: SLF001 - what it costs
-    assert clock.see("held", 0, 260.0) == 110.0
+    assert clock.see("held", 0, 2.6 * HARD_LIMIT_S) == pytest.approx(1.1 * HARD_LIMIT_S)
 
 
 async def test_every_namenode_knows_whose_soft_limit_is_over(pair: tuple[One, One]) -> None:

@@ -25,7 +25,7 @@ from nncache.namenode.namespace.permissions import (
 )
 from nncache.namenode.namespace.refusal import Java, Refusal, denied, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
-from nncache.namenode.namespace.view import View
+from nncache.namenode.namespace.view import Chain, Node, View
 
 XATTR_NAMESPACES: Final = ("user", "trusted", "security", "system", "raw")
 MAX_XATTRS: Final = 32
@@ -199,10 +199,7 @@ def set_xattr(
             "The XAttr is too big. The maximum combined size of the name and value is "
             f"{MAX_XATTR_BYTES}, but the total size is {len(rest.encode()) + len(value)}",
         )
-    _check_xattr_namespace(caller, space, rest)
-    check_traverse(caller, chain)
-    _check_xattr_change(view, caller, space)
-    node = existing(chain)
+    node = _to_be_changed(chain, caller, space, rest)
     full = f"{space}.{rest}"
     if full in node.inode.xattrs:
         if "REPLACE" not in flags:
@@ -213,22 +210,19 @@ def set_xattr(
     if len(xattrs) > MAX_XATTRS:
         raise io_error(f"Cannot add additional XAttr to inode, would exceed limit of {MAX_XATTRS}")
     tx.change(node, xattrs=xattrs)
-    tx.log(events.xattr_set(chain.path, space, rest, value))
+    tx.log(events.xattr_changed(chain.path, space, rest, value))
 
 
 def remove_xattr(view: View, tx: Transaction, caller: Caller, name: str) -> None:
     """Remove an extended attribute."""
     (chain,) = view.chains
     space, rest = parse_xattr_name(name)
-    _check_xattr_namespace(caller, space, rest)
-    check_traverse(caller, chain)
-    _check_xattr_change(view, caller, space)
-    node = existing(chain)
+    node = _to_be_changed(chain, caller, space, rest)
     kept = {key: value for key, value in node.inode.xattrs.items() if key != f"{space}.{rest}"}
     if len(kept) == len(node.inode.xattrs):
         raise io_error("No matching attributes found for remove operation")
     tx.change(node, xattrs=kept)
-    tx.log(events.xattr_removed(chain.path, space, rest))
+    tx.log(events.xattr_changed(chain.path, space, rest, None))
 
 
 def get_xattrs(view: View, caller: Caller, names: Sequence[str] = ()) -> list[tuple[str, bytes]]:
@@ -258,12 +252,13 @@ def _check_xattr_namespace(caller: Caller, space: str, name: str) -> None:
         raise denied(f"User doesn't have permission for xattr: {space}.{name}")
 
 
-def _check_xattr_change(view: View, caller: Caller, space: str) -> None:
-    (chain,) = view.chains
-    if space != "user":
-        return
+def _to_be_changed(chain: Chain, caller: Caller, space: str, name: str) -> Node:
+    """Return what has an attribute, if the caller may change that."""
+    _check_xattr_namespace(caller, space, name)
+    check_traverse(caller, chain)
     node = chain.last
-    if node is not None and node.inode.is_directory and node.inode.mode & STICKY:
+    if space == "user" and node is not None and node.inode.is_directory and node.inode.mode & STICKY:
         check_owner(caller, chain)
-    else:
+    elif space == "user":
         check_access(caller, chain, WRITE)
+    return existing(chain)

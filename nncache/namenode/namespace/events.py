@@ -62,13 +62,9 @@ def acl_set(path: str, entries: Iterable[AclEntry]) -> MetadataUpdate:
     return MetadataUpdate(path=path, kind=MetadataKind.ACLS, acls=acls)
 
 
-def xattr_set(path: str, space: str, name: str, value: bytes) -> MetadataUpdate:
-    """Return what says that an extended attribute was set."""
-    attribute = XAttr(XAttrNamespace(space.upper()), name, value)
-    return MetadataUpdate(path=path, kind=MetadataKind.XATTRS, xattrs=(attribute,))
-
-
-def xattr_removed(path: str, space: str, name: str) -> MetadataUpdate:
-    """Return what says that an extended attribute was removed, whatever its value was."""
-    attribute = XAttr(XAttrNamespace(space.upper()), name)
-    return MetadataUpdate(path=path, kind=MetadataKind.XATTRS, xattrs=(attribute,), xattrs_removed=True)
+def xattr_changed(path: str, space: str, name: str, value: bytes | None) -> MetadataUpdate:
+    """Return what says that an extended attribute was set; None: removed, whatever its value was."""
+    attribute = XAttr(XAttrNamespace(space.upper()), name, value or b"")
+    return MetadataUpdate(
+        path=path, kind=MetadataKind.XATTRS, xattrs=(attribute,), xattrs_removed=value is None
+    )

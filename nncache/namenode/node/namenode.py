@@ -57,7 +57,7 @@ from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
 from nncache.namenode.node.filesystem import MAX_ATTEMPTS, Decide, FileSystem
 from nncache.namenode.node.leading import FencedZnodes, Leader, Standing
 from nncache.namenode.node.ledger import Ledger
-from nncache.namenode.node.observer_clocks import LeaseClock, LeaseLimits
+from nncache.namenode.node.observer_clocks import HARD_LIMIT_S, LeaseClock
 from nncache.namenode.node.reclaiming import Reclaimer
 from nncache.namenode.node.resolving import WITHIN, order
 
@@ -101,11 +101,10 @@ _REFUSED: Final[Mapping[Callable[..., object], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameNodeSettings:
-    """Who there is, and how long a lease lasts."""
+    """Who there is, and how many edits are kept."""
 
     superuser: str
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each user
-    leases: LeaseLimits = field(default_factory=LeaseLimits)
     edits: EditsLimits = field(default_factory=EditsLimits)
 
 
@@ -147,7 +146,7 @@ class NameNode:
         self._fs = file_system
         self._settings = settings
         self._clock = clock
-        self._leases = LeaseClock(settings.leases)
+        self._leases = LeaseClock()
         self._feed = Feed(file_system.znodes, settings.edits)
         self._leader = leader
         self._fleet = fleet
@@ -170,7 +169,7 @@ class NameNode:
         return {
             "dfs.namenode.num.extra.edits.retained": str(self._settings.edits.kept),
             "dfs.namenode.inotify.max.events.per.rpc": str(MAX_EVENTS),
-            "dfs.namenode.lease-hard-limit-sec": f"{self._settings.leases.hard_s:g}",
+            "dfs.namenode.lease-hard-limit-sec": f"{HARD_LIMIT_S:g}",
             "dfs.permissions.superusergroup": SUPERGROUP,
         }
 

@@ -7,7 +7,6 @@ failover.
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Final
 
 SOFT_LIMIT_S: Final = 60.0
@@ -23,19 +22,10 @@ REMEMBERED: Final = 10_000
 """Leases, before old ones are forgotten."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseLimits:
-    """After how many seconds without renewal a lease counts as left."""
-
-    soft_s: float = SOFT_LIMIT_S
-    hard_s: float = HARD_LIMIT_S
-
-
 class LeaseClock:
     """Remembers when each lease was seen to have been renewed."""
 
-    def __init__(self, limits: LeaseLimits) -> None:
-        self._limits = limits
+    def __init__(self) -> None:
         self._seen: dict[str, tuple[int, float]] = {}  # version, and when it was first seen
         self._most = REMEMBERED  # leases, before those are forgotten that must have ended
 
@@ -51,22 +41,20 @@ class LeaseClock:
 
     def _forget(self, now: float) -> None:
         """Forget what was left for longer than any lease lasts: a DataNode never looks at all leases."""
-        kept_s = 2 * self._limits.hard_s
+        kept_s = 2 * HARD_LIMIT_S
         self._seen = {holder: seen for holder, seen in self._seen.items() if now - seen[1] <= kept_s}
         self._most = max(REMEMBERED, 2 * len(self._seen))
 
     def is_soft_limit_over(self, holder: str, version: int, now: float) -> bool:
         """Tell whether another client may take a file over."""
-        return self.see(holder, version, now) > self._limits.soft_s
+        return self.see(holder, version, now) > SOFT_LIMIT_S
 
     def look(self, versions: Mapping[str, int], now: float) -> tuple[str, ...]:
         """Take note of all leases; return the holders whose hard limit is over."""
         for holder in self._seen.keys() - versions.keys():
             del self._seen[holder]
         return tuple(
-            holder
-            for holder, version in versions.items()
-            if self.see(holder, version, now) > self._limits.hard_s
+            holder for holder, version in versions.items() if self.see(holder, version, now) > HARD_LIMIT_S
         )
 
 

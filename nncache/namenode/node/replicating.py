@@ -43,8 +43,11 @@ from nncache.namenode.namespace.view import Replicas
 from nncache.namenode.node.claims import Claims
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.leading import FencedZnodes, NotLeadingError
-from nncache.namenode.node.observer_clocks import DEAD_AFTER_S, Absences
+from nncache.namenode.node.observer_clocks import Absences
 from nncache.namenode.node.resolving import Resolver, names_below
+
+ACKS_S: Final = 5.0
+"""After so long what a block that was written lately lacks is not on its way any more."""
 
 _AT_ONCE: Final = 200
 """Blocks that a tick looks at; the next one goes on behind them."""
@@ -57,14 +60,6 @@ _ORDERS_AT_ONCE: Final = 1_000
 
 _OF_ONE_STEP: Final = 40
 """Blocks of one transaction about a DataNode: three operations each."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicationLimits:
-    """When what is missing is made up for."""
-
-    dead_after_s: float = DEAD_AFTER_S  # a DataNode without a heartbeat is taken for dead
-    acks_s: float = 5.0  # what a block that was written lately lacks is not on its way any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +92,12 @@ class Replicating:
         claims: Claims,
         now: Callable[[], float],
         costing_itself: Callable[[str], AbstractContextManager[None]],
-        limits: ReplicationLimits,
+        dead_after_s: float,
     ) -> None:
-        """Work through `own`, which is fenced, on what the leader does; `costing_itself` takes corrupt znodes."""
+        """Work through `own`, which is fenced, on what the leader does; `costing_itself` takes corrupt znodes.
+
+        A DataNode without a heartbeat is taken for dead after `dead_after_s`.
+        """
         self.dead: frozenset[str] = frozenset()
         self.ordered = 0
         self.deleted = 0
@@ -110,8 +108,7 @@ class Replicating:
         self._claims = claims
         self._now = now
         self._costing_itself = costing_itself
-        self._limits = limits
-        self._clock = Absences(limits.dead_after_s)
+        self._clock = Absences(dead_after_s)
         # Buckets gone through of the dead, by the version of their record; -1: all, and nothing is left.
         self._buried: dict[tuple[str, int], int] = {}
         self._whole_since: dict[str, float] = {}  # items whose block was seen to be complete
@@ -160,7 +157,7 @@ class Replicating:
         )
         if seen.block.state is BlockState.COMPLETE:
             since = self._whole_since.setdefault(str(block), self._now())
-            if self._now() - since < self._limits.acks_s:
+            if self._now() - since < ACKS_S:
                 planned = replace(planned, copy_to=())
         operations = steps(seen, planned)
         if operations:

@@ -75,8 +75,10 @@ class Resolver:
         while True:
             named: list[_Named] = []
             for path in paths:
-                is_within = path is WITHIN
-                named.append(_Named(_within(*named)) if is_within else await self._named(path))
+                if path is WITHIN:
+                    named.append(_Named((*named[1].names, *named[0].names[-1:])))
+                else:
+                    named.append(await self._named(path))
             names = [each.names for each in named]
             guesses = [self._guess(each) for each in names]
             wanted: dict[str, None] = {}
@@ -356,10 +358,6 @@ def _names(path: str) -> tuple[str, ...]:
     if not path.startswith(ROOT):
         raise InvalidPathError(f"Absolute path required, but got '{path}'")
     return tuple(name for name in path.split(ROOT) if name)
-
-
-def _within(source: _Named, directory: _Named) -> tuple[str, ...]:
-    return *directory.names, *source.names[-1:]
 
 
 def _nothing(asked: str) -> Chain:
