@@ -80,7 +80,7 @@ class Parts:
 @contextlib.asynccontextmanager
 async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
     """Start a light cluster; it serves as long as the block lasts."""
-    with contextlib.ExitStack() as stack:
+    async with contextlib.AsyncExitStack() as stack:
         if spec.directory is None:
             directory = Path(tempfile.mkdtemp(prefix="nncache-light-"))
             stack.callback(shutil.rmtree, directory, ignore_errors=True)
@@ -97,29 +97,28 @@ async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
         datanode = DataNode("dn1", namenode, directory / "blocks", is_durable=spec.directory is not None)
         await datanode.start()
         namespace = await file_system.namespace()
-        async with contextlib.AsyncExitStack() as listeners:
-            enter = listeners.enter_async_context
-            rpc = await enter(listening_for_calls(namenode, namespace, HOST, spec.rpc_port))
-            peers = Peers(namenode, DataNodes({}))
-            datanode_http = await enter(listening(DataNodeHandler(datanode, namenode, peers), HOST, 0))
-            datanodes = DataNodes({datanode.name: datanode_http})
-            handler = NameNodeHandler(namenode, datanodes, clock, rpc=rpc, namespace=namespace)
-            parts = Parts(
-                clock=clock,
-                namenode=namenode,
-                datanode=datanode,
-                handler=handler,
-                namenode_http=await enter(listening(handler, HOST, spec.port)),
-                datanode_http=datanode_http,
-                namenode_rpc=rpc,
-                directory=directory,
-            )
-            async with asyncio.TaskGroup() as group:
-                ticking = group.create_task(_tick_forever(parts))
-                try:
-                    yield parts
-                finally:
-                    ticking.cancel()
+        enter = stack.enter_async_context
+        rpc = await enter(listening_for_calls(namenode, namespace, HOST, spec.rpc_port))
+        peers = Peers(namenode, DataNodes({}))
+        datanode_http = await enter(listening(DataNodeHandler(datanode, namenode, peers), HOST, 0))
+        datanodes = DataNodes({datanode.name: datanode_http})
+        handler = NameNodeHandler(namenode, datanodes, clock, rpc=rpc, namespace=namespace)
+        parts = Parts(
+            clock=clock,
+            namenode=namenode,
+            datanode=datanode,
+            handler=handler,
+            namenode_http=await enter(listening(handler, HOST, spec.port)),
+            datanode_http=datanode_http,
+            namenode_rpc=rpc,
+            directory=directory,
+        )
+        async with asyncio.TaskGroup() as group:
+            ticking = group.create_task(_tick_forever(parts))
+            try:
+                yield parts
+            finally:
+                ticking.cancel()
 
 
 async def _tick_forever(parts: Parts) -> None:

@@ -25,9 +25,10 @@ from nncache.namenode.datanode.peers import Peers
 from nncache.namenode.datanode.reporting import Reporting
 from nncache.namenode.listening import listening, listening_for_calls
 from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import DataNodeRecord
 from nncache.namenode.node.claims import Claims
 from nncache.namenode.node.clock import Clock
-from nncache.namenode.node.datanodes import DataNodeRecord, DataNodes
+from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.fsck import Audited, fsck

@@ -114,6 +114,16 @@ class Location(msgspec.Struct, frozen=True, kw_only=True):
     targets: tuple[str, ...]
 
 
+class DataNodeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a DataNode says of itself; it is written when it has changed."""
+
+    http: str  # host:port of its WebHDFS
+    capacity: int = 0  # bytes
+    free: int = 2**63 - 1  # bytes, in steps
+    transfers: int = 0  # under way
+    failures: int = 0  # of its disk, since it started
+
+
 class Replica(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a DataNode says that it holds."""
 

@@ -161,6 +161,11 @@ def report(datanode: str) -> str:
     return f"{BLOCK_REPORTS}/{datanode}"
 
 
+def claim(queue: str, item: str, session: int) -> str:
+    """Return what is there while a session works on an item of a queue."""
+    return f"{CLAIMS}/{queue}-{item}-{session:x}"
+
+
 def lease(holder: str) -> str:
     """Return where a holder's lease is."""
     return f"{LEASES}/{escape(holder)}"

@@ -9,19 +9,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
-from nncache.namenode.namespace.inode import Block, BlockState
+from nncache.namenode.namespace.inode import Block, BlockState, DataNodeRecord
 from nncache.namenode.namespace.view import Replicas
 
 MAX_FAILURES: Final = 3
 """After so many failed attempts a copy is made elsewhere."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """What a DataNode that is there says of itself."""
-
-    free: int = 2**63 - 1  # bytes that it can take
-    transfers: int = 0  # under way
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +23,7 @@ class Situation:
     block: Block
     factor: int
     replicas: Replicas
-    there: Mapping[str, Load]  # the DataNodes that are there
+    there: Mapping[str, DataNodeRecord]  # the DataNodes that are there
     copying: Mapping[str, int]  # the DataNodes that are to copy it, and how often each has failed
     deleting: AbstractSet[str]  # those that are to delete a replica of it
     failed: AbstractSet[str] = field(default_factory=frozenset)  # those that could not copy it
@@ -101,7 +93,7 @@ def plan(situation: Situation) -> Plan:
 
 def fewest_transfers(
     names: Iterable[str],
-    there: Mapping[str, Load],
+    there: Mapping[str, DataNodeRecord],
     number: int,
     last: AbstractSet[str] = frozenset(),
     first: str = "",

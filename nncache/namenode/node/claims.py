@@ -42,8 +42,8 @@ class Claims:
         """Give a claim of an item that was read just now; None: another one works on it, or it has changed."""
         await self.tidy()
         name = item.path.rpartition("/")[2]
+        path = layout.claim(queue, name, self._znodes.session_id)
         taken = f"{queue}-{name}-"
-        path = f"{layout.CLAIMS}/{taken}{self._znodes.session_id:x}"
         if any(each.startswith(taken) for each in await self._znodes.children(layout.CLAIMS)):
             yield None
             return

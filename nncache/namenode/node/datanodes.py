@@ -9,20 +9,11 @@ import msgspec
 
 from nncache.coordination.zookeeper import Znodes
 from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import DataNodeRecord
 from nncache.namenode.namespace.refusal import io_error
-from nncache.namenode.namespace.replication import Load, fewest_transfers
+from nncache.namenode.namespace.replication import fewest_transfers
 
 _log = logging.getLogger(__name__)
-
-
-class DataNodeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a DataNode says of itself; it is written when it has changed."""
-
-    http: str  # host:port of its WebHDFS
-    capacity: int = 0  # bytes
-    free: int = 2**63 - 1  # bytes, in steps
-    transfers: int = 0  # under way
-    failures: int = 0  # of its disk, since it started
 
 
 class DataNodes:
@@ -66,14 +57,9 @@ class DataNodes:
         self.names, self.there = frozenset(names), found
 
     @property
-    def load(self) -> dict[str, Load]:
+    def load(self) -> dict[str, DataNodeRecord]:
         """Return what replicas are placed by, in an order by chance."""
-        names = random.sample(sorted(self.there), len(self.there))
-        return {
-            name: Load(free=each.free, transfers=each.transfers)
-            for name in names
-            for each in (self.there[name],)
-        }
+        return {name: self.there[name] for name in random.sample(sorted(self.there), len(self.there))}
 
     def for_block(
         self, path: str, number: int, size: int, first: str, excluded: AbstractSet[str]
