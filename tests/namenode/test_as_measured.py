@@ -21,6 +21,11 @@ MEASURED: dict[str, tuple[tuple[Call, ...], int, str]] = {
         200,
         '"length":1500',
     ),
+    "a destination may name a host": (
+        (("PUT", "/f", "RENAME", {"destination": "//d/x"}), ("GET", "/x", "GETFILESTATUS", {})),
+        200,
+        '"length":1500',
+    ),
     "a destination above the root is no path": (
         (("PUT", "/f", "RENAME", {"destination": "/d/../../x"}),),
         400,

@@ -89,11 +89,15 @@ def _one_of(java_class: str, *names: str) -> Read:
 
 
 def _destination(_: str, value: str) -> Value:
-    """Read a path, whose `.` and `..` are resolved as java.net.URI resolves them; those above the root stay."""
+    """Read a path as org.apache.hadoop.fs.Path does.
+
+    The first name behind a leading "//" is a host's; `.` and `..` are resolved, but for those above the root.
+    """
     if value and not value.startswith("/"):
         raise _WrongValueError(f'Invalid parameter value: destination = "{value}" is not an absolute path.')
     names: list[str] = []
-    for name in value.split("/"):
+    path = value[2:].partition("/")[2] if value.startswith("//") else value
+    for name in path.split("/"):
         if name == ".." and names and names[-1] != "..":
             names.pop()
         elif name not in {"", "."}:
