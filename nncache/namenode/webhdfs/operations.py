@@ -103,7 +103,7 @@ def _done(
     return serve
 
 
-def _said(rule: Callable[..., _T], render: Callable[[_T], json.Json], **options: bool) -> Serve:
+def _read(rule: Callable[..., _T], render: Callable[[_T], json.Json], **options: bool) -> Serve:
     """Answer what a rule says of the path."""
 
     async def serve(request: Request) -> Answer:
@@ -409,7 +409,7 @@ _NO_SATISFIER: Final = (
 _NO_CODING: Final = "Erasure coding is not supported"
 _NO_TOKENS: Final = "Delegation tokens are not supported"
 
-_STATUS: Final = _said(reads.status, lambda found: {"FileStatus": json.status(found)})
+_STATUS: Final = _read(reads.status, lambda found: {"FileStatus": json.status(found)})
 
 SERVED: Final[Mapping[str, Serve]] = {
     "CREATE": _create, "APPEND": _append, "OPEN": _open, "GETFILECHECKSUM": _checksum,
@@ -435,16 +435,16 @@ SERVED: Final[Mapping[str, Serve]] = {
     "REMOVEXATTR": _done(attributes.remove_xattr, lambda given: (given.text("xattr.name"),), "xattr.name"),
     "GETFILESTATUS": _STATUS, "GETFILELINKSTATUS": _STATUS,
     "LISTSTATUS": _list, "LISTSTATUS_BATCH": _list_page,
-    "GETCONTENTSUMMARY": _said(reads.content_summary, json.content_summary),
-    "GETQUOTAUSAGE": _said(reads.content_summary, json.quota_usage, as_usage=True),
+    "GETCONTENTSUMMARY": _read(reads.content_summary, json.content_summary),
+    "GETQUOTAUSAGE": _read(reads.content_summary, json.quota_usage, as_usage=True),
     "GETHOMEDIRECTORY": _home,
     "GETTRASHROOT": _trash_root, "GETTRASHROOTS": _fixed({"Paths": None}),
-    "GETACLSTATUS": _said(acls.acl_status, json.acl_status),
+    "GETACLSTATUS": _read(acls.acl_status, json.acl_status),
     "GETXATTRS": _get_xattrs,
-    "LISTXATTRS": _said(attributes.get_xattrs, json.xattr_names),
+    "LISTXATTRS": _read(attributes.get_xattrs, json.xattr_names),
     "CHECKACCESS": _check_access,
     "GETFILEBLOCKLOCATIONS": _block_locations, "GET_BLOCK_LOCATIONS": _located_blocks,
-    "GETSTORAGEPOLICY": _said(reads.policy, lambda number: {"BlockStoragePolicy": json.storage_policy(number)}),
+    "GETSTORAGEPOLICY": _read(reads.policy, lambda number: {"BlockStoragePolicy": json.storage_policy(number)}),
     "GETALLSTORAGEPOLICY": _fixed(json.storage_policies()),
     "GETSERVERDEFAULTS": _fixed(json.server_defaults()), "GETECPOLICY": _fixed(None),
     "GETECPOLICIES": _fixed({"ErasureCodingPolicies": {"ErasureCodingPolicyInfo": []}}),
