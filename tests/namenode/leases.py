@@ -159,7 +159,7 @@ class Light:
         namenode, root = self._fixture.namenode, self._fixture.root
         await namenode.change(path, attributes.set_permission, root, 0o600)
         await namenode.change(path, attributes.set_times, root, 1, 1)
-        return await namenode.set_replication(root, path, 2)
+        return await namenode.change(path, attributes.set_replication, root, 2)
 
     async def _length(self, path: str) -> int:
         return (await self._fixture.namenode.read(path, reads.status, self._fixture.root)).length

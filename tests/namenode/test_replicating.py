@@ -19,7 +19,7 @@ from nncache.namenode import on_zookeeper
 from nncache.namenode.datanode import datanode as datanodes
 from nncache.namenode.datanode.peers import PeerError
 from nncache.namenode.datanode.replicas import CorruptReplicaError
-from nncache.namenode.namespace import inventory, layout, leases
+from nncache.namenode.namespace import attributes, inventory, layout, leases
 from nncache.namenode.namespace.inode import Block, encode
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.namespace.replication import MAX_FAILURES, Plan, Situation, plan
@@ -53,7 +53,7 @@ async def numbers(cluster: Several, path: str = "/f") -> list[int]:
 async def set_replication(cluster: Several, replication: int, path: str = "/f") -> None:
     """Set a file's replication."""
     namenode = cluster.namenodes[0].running.namenode
-    assert await namenode.set_replication(namenode.caller(ROOT_USER), path, replication)
+    assert await namenode.change(path, attributes.set_replication, namenode.caller(ROOT_USER), replication)
 
 
 # ---- absence and death ---------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from nncache.coordination.errors import ConnectionLostError
 from nncache.namenode.datanode.datanode import Upload
 from nncache.namenode.datanode.replicas import WritingReplica
+from nncache.namenode.namespace import attributes
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.namenode import NameNode
@@ -347,7 +348,7 @@ async def test_a_copy_that_was_ordered_before_an_append_is_made_after_it(tmp_pat
         (third,) = [each for each in cluster.datanodes if each.name not in held]
         namenode = cluster.namenodes[0].running.namenode
         root = namenode.caller("hdfs")
-        await namenode.set_replication(root, "/f", 3)
+        await namenode.change("/f", attributes.set_replication, root, 3)
         for _ in range(4):
             cluster.clock.advance(SOON_S)
             await cluster.look()

@@ -82,9 +82,7 @@ def set_times(view: View, tx: Transaction, caller: Caller, mtime: int, atime: in
         tx.log(MetadataUpdate(path=chain.path, kind=MetadataKind.TIMES, mtime=mtime, atime=atime))
 
 
-def set_replication(
-    view: View, tx: Transaction, caller: Caller, replication: int, *, is_watched: bool = False
-) -> bool:
+def set_replication(view: View, tx: Transaction, caller: Caller, replication: int) -> bool:
     """Set a file's replication, and have the replicas of a watched one changed; False for what is no file."""
     (chain,) = view.chains
     check_replication(chain.asked, replication)
@@ -94,7 +92,7 @@ def set_replication(
     if node is None or node.inode.is_directory:
         return False
     change_file(tx, chain, node, replication=replication)
-    if is_watched:
+    if tx.is_watched:
         tx.write(Create(layout.waiting_file(node.inode.id, node.version), b""))
     tx.log(MetadataUpdate(path=chain.path, kind=MetadataKind.REPLICATION, replication=replication))
     return True

@@ -20,7 +20,7 @@ from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, View
 
 
-def concat(view: View, tx: Transaction, caller: Caller, *, is_watched: bool = False) -> None:
+def concat(view: View, tx: Transaction, caller: Caller) -> None:
     """Move all blocks of the later paths' files to the first one's, and remove those files.
 
     Where replicas are watched, those of the blocks become as many as the first one wants.
@@ -46,7 +46,7 @@ def concat(view: View, tx: Transaction, caller: Caller, *, is_watched: bool = Fa
         tx.remove(source)
     joined = tx.change(node, blocks=tuple(blocks), mtime=tx.now_ms)
     tx.consume(target, -len(found), joined.space - sum(each.inode.space for each in (node, *found)))
-    if is_watched and any(_is_to_be_looked_at(view, source, node.inode.replication) for source in found):
+    if tx.is_watched and any(_is_to_be_looked_at(view, source, node.inode.replication) for source in found):
         tx.write(Create(layout.waiting_file(node.inode.id, node.version), b""))
     tx.touch(node.inode.parent)
     tx.log(*events.joined(target.path, (chain.asked for chain in sources), tx.now_ms))

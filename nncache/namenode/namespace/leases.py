@@ -235,9 +235,7 @@ class Recovered:
         return not self.datanodes
 
 
-def commit_synchronization(
-    view: View, tx: Transaction, recovered: Recovered, *, is_watched: bool = False
-) -> None:
+def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) -> None:
     """Take what a recovery came to, and close the file, unless another of its blocks is at no DataNode.
 
     The replicas of a watched block are looked at from then on: those of some DataNodes may have been left out.
@@ -275,7 +273,7 @@ def commit_synchronization(
             tx.write(Create(f"{layout.DELETE}/{datanode}/{last.id}", b""))
         location = Location(file=file.id, targets=recovered.datanodes)
         tx.write(SetData(layout.location(last.id), encode(location), replicas.version))
-        if is_watched:
+        if tx.is_watched:
             tx.write(look_again(last.id, replicas.waiting))
         done = Block(last.id, order.recovery_id, recovered.length, BlockState.COMPLETE)
         change_file(tx, chain, node, verify=False, blocks=(*file.blocks[:-1], done))

@@ -55,7 +55,7 @@ from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
 from nncache.namenode.node.filesystem import MAX_ATTEMPTS, Decide, FileSystem
-from nncache.namenode.node.leading import FencedZnodes, Leader, Standing
+from nncache.namenode.node.leading import Leader, Standing
 from nncache.namenode.node.ledger import Ledger
 from nncache.namenode.node.observer_clocks import HARD_LIMIT_S, LeaseClock
 from nncache.namenode.node.reclaiming import Reclaimer
@@ -151,9 +151,8 @@ class NameNode:
         self._leader = leader
         self._fleet = fleet
         # What one NameNode does by itself, fenced where there are several.
-        self._own = file_system
-        if leader is not None:
-            self._own = FileSystem(FencedZnodes(file_system.znodes, leader.fence), file_system.now_ms)
+        file_system.is_watched = fleet is not None
+        self._own = file_system if leader is None else file_system.fenced(leader.fence)
         self._own_feed = Feed(self._own.znodes, settings.edits)
         self._reclaimer = Reclaimer(self._own, self.costing_itself)
         self._corrupt: set[str] = set()  # znodes that were logged
@@ -222,15 +221,7 @@ class NameNode:
     async def concat(self, caller: Caller, target: str, sources: Sequence[str]) -> None:
         """Put the blocks of files behind those of another."""
         self._may_write(f"Cannot concat {target}")
-        is_watched = self._fleet is not None
-        await self._fs.run(
-            [target, *sources], lambda view, tx: concat(view, tx, caller, is_watched=is_watched)
-        )
-
-    async def set_replication(self, caller: Caller, path: str, replication: int) -> bool:
-        """Set a file's replication."""
-        rule, is_watched = attributes.set_replication, self._fleet is not None
-        return await self.change(path, rule, caller, replication, is_watched=is_watched)
+        await self._fs.run([target, *sources], lambda view, tx: concat(view, tx, caller))
 
     async def change(
         self,
@@ -393,8 +384,7 @@ class NameNode:
                     chosen = fleet.for_block(view.chains[0].path, replication, size, first, excluded)
                 return chosen
 
-            is_watched = fleet is not None
-            block = blocks.add_block(view, tx, holder, previous, file_id, choose, take, is_watched=is_watched)
+            block = blocks.add_block(view, tx, holder, previous, file_id, choose, take)
             return block if isinstance(block, Refusal) else (block, chosen)
 
         block, chosen = await self._run_open(path, file_id, decide, [LeaseNeededError(holder)])
@@ -412,11 +402,8 @@ class NameNode:
         Returns it with the DataNodes that have a good replica.
         """
         self._may_write("Cannot get a new generation stamp and an access token for block")
-        is_watched = self._fleet is not None
         begun = await self._run_open(
-            path,
-            file_id,
-            lambda view, tx: blocks.begin_pipeline(view, tx, holder, block, file_id, is_watched=is_watched),
+            path, file_id, lambda view, tx: blocks.begin_pipeline(view, tx, holder, block, file_id)
         )
         return begun, await self._targets(begun.id)
 
@@ -588,16 +575,9 @@ class NameNode:
     async def commit_synchronization(self, recovered: Recovered, claim: Claim | None = None) -> None:
         """Take what the recovery of a block came to, from a DataNode that has claimed it."""
         self._may_write("Cannot commitBlockSynchronization while in safe mode")
-        file_system = self._fs
-        if claim is not None:
-            file_system = FileSystem(FencedZnodes(self._fs.znodes, claim), self._fs.now_ms)
-            file_system.ids = self._fs.ids
+        file_system = self._fs if claim is None else self._fs.fenced(claim)
         await file_system.run_on(
-            recovered.order.file,
-            "",
-            lambda view, tx: leases.commit_synchronization(
-                view, tx, recovered, is_watched=self._fleet is not None
-            ),
+            recovered.order.file, "", lambda view, tx: leases.commit_synchronization(view, tx, recovered)
         )
 
     async def deletions(self, datanode: str) -> list[int]:

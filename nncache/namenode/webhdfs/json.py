@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from nncache.hadoop.filestatus import FileStatus, json_string
 from nncache.namenode.namespace.acls import shown
+from nncache.namenode.namespace.attributes import POLICIES
 from nncache.namenode.namespace.inode import Block, BlockState, Inode
 from nncache.namenode.namespace.permissions import STICKY
 from nncache.namenode.namespace.reads import ContentSummary
@@ -200,28 +201,28 @@ def _from_base64(text: str) -> bytes:
     return base64.b64decode(letters[: len(letters) - (len(letters) % 4 == 1)] + "==")
 
 
-_POLICIES: Final[Mapping[int, tuple[str, Sequence[str], Sequence[str], Sequence[str]]]] = {
-    1: ("PROVIDED", ("PROVIDED", "DISK"), ("PROVIDED", "DISK"), ("PROVIDED", "DISK")),
-    2: ("COLD", (), (), ("ARCHIVE",)),
-    5: ("WARM", ("DISK", "ARCHIVE"), ("DISK", "ARCHIVE"), ("DISK", "ARCHIVE")),
-    7: ("HOT", (), ("ARCHIVE",), ("DISK",)),
-    10: ("ONE_SSD", ("SSD", "DISK"), ("SSD", "DISK"), ("SSD", "DISK")),
-    12: ("ALL_SSD", ("DISK",), ("DISK",), ("SSD",)),
-    14: ("ALL_NVDIMM", ("DISK",), ("DISK",), ("NVDIMM",)),
-    15: ("LAZY_PERSIST", ("DISK",), ("DISK",), ("RAM_DISK", "DISK")),
+_POLICIES: Final[Mapping[str, tuple[Sequence[str], Sequence[str], Sequence[str]]]] = {
+    "PROVIDED": (("PROVIDED", "DISK"), ("PROVIDED", "DISK"), ("PROVIDED", "DISK")),
+    "COLD": ((), (), ("ARCHIVE",)),
+    "WARM": (("DISK", "ARCHIVE"), ("DISK", "ARCHIVE"), ("DISK", "ARCHIVE")),
+    "HOT": ((), ("ARCHIVE",), ("DISK",)),
+    "ONE_SSD": (("SSD", "DISK"), ("SSD", "DISK"), ("SSD", "DISK")),
+    "ALL_SSD": (("DISK",), ("DISK",), ("SSD",)),
+    "ALL_NVDIMM": (("DISK",), ("DISK",), ("NVDIMM",)),
+    "LAZY_PERSIST": (("DISK",), ("DISK",), ("RAM_DISK", "DISK")),
 }
-"""Name, fallbacks at creation and at replication, and storage types of each policy."""
+"""Fallbacks at creation and at replication, and storage types of each policy."""
 
-_DEFAULT_POLICY: Final = 7
-_COPY_ON_CREATE: Final = 15
+_DEFAULT_POLICY: Final = POLICIES["HOT"]
 
 
 def storage_policy(number: int) -> Json:
     """Return a storage policy; 0 is the default one."""
     number = number or _DEFAULT_POLICY
-    name, creation, replication, types = _POLICIES[number]
+    name = next(each for each in POLICIES if POLICIES[each] == number)
+    creation, replication, types = _POLICIES[name]
     return {
-        "copyOnCreateFile": number == _COPY_ON_CREATE,
+        "copyOnCreateFile": name == "LAZY_PERSIST",
         "creationFallbacks": creation,
         "id": number,
         "name": name,
@@ -232,7 +233,7 @@ def storage_policy(number: int) -> Json:
 
 def storage_policies() -> Json:
     """Return all storage policies."""
-    return {"BlockStoragePolicies": {"BlockStoragePolicy": [storage_policy(number) for number in _POLICIES]}}
+    return {"BlockStoragePolicies": {"BlockStoragePolicy": list(map(storage_policy, POLICIES.values()))}}
 
 
 def server_defaults() -> Json:

@@ -232,7 +232,7 @@ async def _delete(request: Request) -> Answer:
 
 async def _set_replication(request: Request) -> Answer:
     replication = request.parameters.number("replication", 1)
-    return _boolean(await request.namenode.set_replication(request.caller, request.path, replication))
+    return _boolean(await request.change(attributes.set_replication, replication))
 
 
 async def _set_owner(request: Request) -> Answer:
