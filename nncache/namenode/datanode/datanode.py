@@ -76,7 +76,8 @@ class DataNode:
         self._replicas = Replicas(directory, is_durable=is_durable)
         self._holders: dict[str, None] = {}  # of uploads under way
         self._renewed_at = 0.0
-        self._refused: set[int] = set()  # blocks that were logged
+        self._refused: set[int] = set()  # blocks that were, in the work of this second
+        self._refused_before: set[int] = set()  # and of the one before: they are logged
         self._writing: dict[int, WritingReplica] = {}  # by block
         self._left = {block for block, found in self._replicas.blocks().items() if not found.is_finalized}
 
@@ -302,7 +303,8 @@ class DataNode:
             self._left.discard(block)
             found = self._replicas.find(block)
             if found is not None and not found.is_finalized and block not in self._writing:
-                self._replicas.delete(block)
+                with self._costing_itself(block):
+                    self._replicas.delete(block)
 
     async def found_corrupt(self, block: int) -> None:
         """Take down that a replica here is not what was written."""
@@ -326,6 +328,7 @@ class DataNode:
         """Recover and delete what the NameNode has in its queues for this DataNode."""
         if self._together is not None:
             await self._together.claims.tidy()
+        self._refused, self._refused_before = set(), self._refused
         for order in await self._namenode.orders(self.name):
             with self._costing_itself(order.recovery.block):
                 if self._together is None:
@@ -349,11 +352,9 @@ class DataNode:
             yield
         except (OSError, Refusal) as error:
             self.failures += isinstance(error, OSError)
-            if block not in self._refused:
+            if block not in self._refused_before:
                 _log.warning("block %d is left to the next second: %s", block, error)
             self._refused.add(block)
-        else:
-            self._refused.discard(block)
 
     async def _recover(self, order: RecoveryOrder, claim: Claim | None) -> None:
         """Bring all replicas of a block to one length (BlockRecoveryWorker)."""
