@@ -300,11 +300,11 @@ class DataNode:
             is_left = found is not None and not found.is_finalized and block not in self._writing
             if is_left and not await self._namenode.may_go(block, self.name):
                 continue
-            self._left.discard(block)
-            found = self._replicas.find(block)
-            if found is not None and not found.is_finalized and block not in self._writing:
-                with self._costing_itself(block):
+            with self._costing_itself(block):
+                found = self._replicas.find(block)
+                if found is not None and not found.is_finalized and block not in self._writing:
                     self._replicas.delete(block)
+                self._left.discard(block)
 
     async def found_corrupt(self, block: int) -> None:
         """Take down that a replica here is not what was written."""

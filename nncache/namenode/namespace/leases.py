@@ -270,7 +270,7 @@ def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) ->
         for datanode in replicas.held.keys() - set(recovered.datanodes):
             tx.write(Delete(layout.replica(last.id, datanode)))
         for datanode in {*replicas.location.targets, *replicas.held} - set(recovered.datanodes):
-            tx.write(Create(f"{layout.DELETE}/{datanode}/{last.id}", b""))
+            tx.write(Create(layout.deletion(datanode, last.id), b""))
         location = Location(file=file.id, targets=recovered.datanodes)
         tx.write(SetData(layout.location(last.id), encode(location), replicas.version))
         if tx.is_watched:
